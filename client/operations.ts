@@ -2628,7 +2628,7 @@ export class Operations {
     return this.#send({ method: "PATCH", path: "/key/{key_uuid}", bodyType: "application/json" }, input, call);
   }
 
-  /** Revoke a key. Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue. */
+  /** Revoke a key. Requests with it are rejected at once, by other nodes within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue. */
   revokeKey(
     input: { key_uuid: string },
     call?: Call,

@@ -355,7 +355,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   });
   shutDown.add("demo", SPARE_MS, () => demo.close());
   const gate = new LoginGate(config.limits.failed_logins_per_minute);
-  const { authenticate } = new Authenticator(findKeyIn(sql, config), gate);
+  const { authenticate, renew } = new Authenticator(findKeyIn(sql, config), gate);
   const oidc = new Oidc({ sql, config: config.oidc, log: partOf(log, "api"), secret: mediaServer.signingKey });
   const stallMs = CLIENT_LIMITS.stalledMs;
   cluster = isAlone
@@ -399,7 +399,7 @@ async function open({ config, knowledge, log, signal }: ServerParts, shutDown: S
   shutDown.add("tests of graphs", SPARE_MS, () => graphTests.close());
   const endpoints = [
     ...informationEndpoints({ sql, softwareVersion, components, media }),
-    ...keyEndpoints(sql, config),
+    ...keyEndpoints(sql, config, renew),
     ...signInEndpoints({ sql, oidc, sessionSeconds: config.oidc.session_seconds, gate }),
     ...sourceEndpoints(sql, sources),
     ...processEndpoints({ sql, processes, hub, recordings: processRecordings, recorded, forwarder }),

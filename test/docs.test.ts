@@ -179,7 +179,7 @@ describe("the signature check works", () => {
   });
 
   test("in Python", async () => {
-    const calls = `\nimport json, sys\nfor h, b in json.load(sys.stdin): print(is_from_windhover(h, b, ${JSON.stringify(secret)}))\n`;
+    const calls = `\nimport json, sys\nfor h, b in json.load(sys.stdin): print(is_from_windhover(h, b.encode(), ${JSON.stringify(secret)}))\n`;
     const child = run("python3", ["-c", block("python") + calls]);
     child.child.stdin?.end(JSON.stringify(cases.map(([given, text]) => [given, text])));
     const { stdout } = await child;

@@ -17,10 +17,10 @@ const database = await testDatabase();
 const { sql } = database;
 const config = makeConfig();
 const clock = { ms: 0 };
-const { authenticate } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000), () => clock.ms);
+const { authenticate, renew } = new Authenticator(findKeyIn(sql, config), new LoginGate(1000), () => clock.ms);
 const app = await openApp(
   [
-    ...keyEndpoints(sql, config),
+    ...keyEndpoints(sql, config, renew),
     ...informationEndpoints({ sql, softwareVersion: "0.1.0", components: async () => ({}), media: new StillMedia() }),
   ],
   { authenticate },
@@ -114,6 +114,8 @@ test("a rotated key stays valid for the overlap", async () => {
   for (const key of [old.key, rotated.body.key ?? ""]) assert.equal((await call("GET", "/login", key)).status, 200);
   const expires = new Date(String((await call("GET", `/key/${old.uuid}`, acme.key)).body.expires_at)).getTime();
   assert.ok(expires > Date.now() + 3_000_000 && expires <= Date.now() + 3_600_000);
+  // Used a moment ago, as that of a drone on the air is.
+  assert.equal((await call("GET", "/login", rotated.body.key ?? "")).status, 200);
   const again = await call("POST", `/key/${rotated.body.uuid}/rotate`, acme.key, { overlap_seconds: 0 });
   assert.equal((await call("GET", "/login", rotated.body.key ?? "")).body.code, "api_key_expired");
   assert.equal((await call("GET", "/login", again.body.key ?? "")).status, 200);
@@ -129,6 +131,16 @@ test("an expired key is rejected, and its name and expiry can be changed", async
   const changed = await call("PATCH", `/key/${uuid}`, acme.key, { name: "longer", expires_at: null });
   assert.deepEqual([changed.body.name, changed.body.expires_at, changed.body.state], ["longer", null, "valid"]);
   assert.equal((await call("GET", "/login", key)).status, 200);
+  const limited = await call("PATCH", `/key/${uuid}`, acme.key, { scopes: ["operate"], source_uuids: "abc" });
+  assert.deepEqual(
+    [limited.status, limited.body.detail],
+    [
+      422,
+      "/scopes cannot be changed; name or expires_at can (and 1 more).",
+    ],
+  );
+  const back = await call("PATCH", `/key/${uuid}`, acme.key, { ...changed.body, name: "long" });
+  assert.deepEqual([back.status, back.body.name], [200, "long"], "a record can be sent back");
   const past = await call("PATCH", `/key/${uuid}`, acme.key, { expires_at: "2001-01-01T00:00:00Z" });
   assert.deepEqual([past.status, past.body.code], [422, "invalid_input"]);
 });

@@ -23,7 +23,13 @@ import { type AnyEndpoint, defineEndpoints, deleted, listing, ok } from "./endpo
 
 const define = defineEndpoints("Keys");
 
-export function keyEndpoints(sql: Sql, config: Config): readonly AnyEndpoint[] {
+/** `onChanged`: keys that are cached are outdated. */
+export function keyEndpoints(sql: Sql, config: Config, onChanged: () => void): readonly AnyEndpoint[] {
+  const changed = async <T>(change: Promise<T>): Promise<T> => {
+    const result = await change;
+    onChanged();
+    return result;
+  };
   const keys = new AccountKeys(sql);
   const accounts = new Accounts(sql, readLimits(config));
   return [
@@ -62,7 +68,8 @@ export function keyEndpoints(sql: Sql, config: Config): readonly AnyEndpoint[] {
       body: KeyChange,
       answers: { 200: { description: "The key.", schema: KeyRecord } },
       errors: ["key_not_found"],
-      handle: async ({ user, params, body }) => ok(describeKey(await keys.change(user, params.key_uuid, body))),
+      handle: async ({ user, params, body }) =>
+        ok(describeKey(await changed(keys.change(user, params.key_uuid, body)))),
     }),
     define("POST", "/key/{key_uuid}/rotate", "rotateKey", {
       summary: "Replace a key by a new one with the same rights",
@@ -73,17 +80,17 @@ export function keyEndpoints(sql: Sql, config: Config): readonly AnyEndpoint[] {
       isBodyOptional: true,
       answers: { 201: { description: "The new key.", schema: CreatedKey } },
       errors: ["key_not_found", "source_not_found", "keys_limit_reached"],
-      handle: async ({ user, params, body }) => answerCreated(await keys.rotate(user, params.key_uuid, body)),
+      handle: async ({ user, params, body }) => answerCreated(await changed(keys.rotate(user, params.key_uuid, body))),
     }),
     define("DELETE", "/key/{key_uuid}", "revokeKey", {
       summary: "Revoke a key",
       description:
-        "Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue.",
+        "Requests with it are rejected at once, by other nodes within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue.",
       scope: "admin",
       answers: { 200: { description: "Revoked.", schema: Deleted } },
       errors: ["key_not_found"],
       async handle({ user, params: { key_uuid: uuid } }) {
-        await keys.revoke(user, uuid);
+        await changed(keys.revoke(user, uuid));
         return deleted(uuid);
       },
     }),
@@ -102,7 +109,7 @@ export function keyEndpoints(sql: Sql, config: Config): readonly AnyEndpoint[] {
       body: AccountChange,
       answers: { 200: { description: "The account.", schema: AccountRecord } },
       errors: ["user_not_found", "operator_key_needed"],
-      handle: async ({ user, params, body }) => ok(await accounts.change(user, params.username, body)),
+      handle: async ({ user, params, body }) => ok(await changed(accounts.change(user, params.username, body))),
     }),
   ];
 }

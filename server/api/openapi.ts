@@ -32,7 +32,8 @@ next request, with the same filters and the same \`sort\`. Entries that are adde
 nor skipped. A \`-\` in front of the field in \`sort\` means descending.
 
 Records have an \`ETag\`: send it as \`If-None-Match\` to get 304 while nothing has changed, and as \`If-Match\` with
-\`PATCH\` or \`DELETE\` to change only what you have read. Every \`POST\` that creates something takes an
+\`PATCH\` or \`DELETE\` to change only what you have read. \`PATCH\` rejects fields that cannot be changed; of a whole
+record, with its \`uuid\`, that is sent back as it was read, they are ignored. Every \`POST\` that creates something takes an
 \`Idempotency-Key\`, with which it can be sent again safely. \`RateLimit\` and \`RateLimit-Policy\` (IETF draft) tell how
 many requests are left for the key before 429, which has \`Retry-After\`.`.replaceAll(/(?<!\n)\n(?!\n)/g, " ");
 

@@ -1,6 +1,7 @@
 /** Endpoints grouped by path, with their validators. */
 import { type TObject, type TSchema, Type } from "typebox";
 import { Uuid } from "../../schemas/api/records.ts";
+import { listChoices } from "../../schemas/bounded-check.ts";
 import { type Check, checkAndFillBy, checkBy } from "../validation.ts";
 import type { AnyEndpoint, Method } from "./endpoint.ts";
 import { parameterNames } from "./resource-names.ts";
@@ -83,16 +84,31 @@ function toRoute(endpoint: AnyEndpoint): Route {
     names,
     checkParams: checkAndFillBy(Type.Object(Object.fromEntries(params))),
     checkQuery: checkAndFillBy(endpoint.query ?? NO_QUERY),
-    checkBody: endpoint.body === undefined ? null : checkAndFillBy(bodySchema(endpoint)),
+    checkBody: endpoint.body === undefined ? null : checkBodyOf(endpoint),
     checkAnswer: new Map(answers),
   };
 }
 
-/** A record can be sent back to `PATCH` as it was read: what cannot be changed is ignored. */
-function bodySchema({ method, body, answers }: AnyEndpoint): TSchema {
-  if (method !== "PATCH") return body;
-  const read = Object.keys((answers[200]?.schema as TObject | undefined)?.properties ?? {});
-  return { ...body, properties: { ...Object.fromEntries(read.map((name) => [name, {}])), ...body.properties } };
+/**
+ * `PATCH` rejects what cannot be changed. A whole record, which has its `uuid`, can be sent back as it was read: what
+ * cannot be changed, most of which the service itself changes, is ignored then.
+ */
+function checkBodyOf({ method, body, answers }: AnyEndpoint): Check {
+  const check = checkAndFillBy(body);
+  if (method !== "PATCH") return check;
+  const record = (answers[200]?.schema as TObject | undefined)?.properties ?? {};
+  const others = Object.keys(record).filter((name) => !Object.hasOwn(body.properties ?? {}, name));
+  if (others.length === 0) return check;
+  const ignored = Object.fromEntries(others.map((name) => [name, {}]));
+  const checkRecord = checkAndFillBy({ ...body, properties: { ...ignored, ...body.properties } });
+  const changeable = listChoices(Object.keys(body.properties ?? {}));
+  return (value) => {
+    const isRecord = typeof value === "object" && value !== null && Object.hasOwn(value, "uuid");
+    if (isRecord && others.includes("uuid")) return checkRecord(value);
+    return check(value).map((fault) =>
+      others.includes(fault.path.slice(1)) ? { ...fault, message: `cannot be changed; ${changeable} can` } : fault,
+    );
+  };
 }
 
 /** Null if a value does not match its schema: the path does not exist. */

@@ -130,11 +130,11 @@ test("stores a video completely, with its file name as the alias, and deletes th
   await expectClean();
 });
 
-test("accepts fields in any order, ignores unknown ones, and uses the client's alias", async () => {
+test("accepts fields in any order, and uses the client's alias", async () => {
   const behind = form(newClip(), "b.avi");
   behind.append("alias", "behind");
   const forms = [
-    form(newClip(), "a.mov", { alias: "north gate", colour: "red" }),
+    form(newClip(), "a.mov", { alias: "north gate" }),
     behind,
     form(newClip(), "c.mp4", { alias: "" }),
   ];
@@ -147,6 +147,17 @@ test("accepts fields in any order, ignores unknown ones, and uses the client's a
       [201, "c.mp4", "c.mp4"],
     ],
   );
+});
+
+test("rejects unknown fields with a suggestion, and stores nothing", async () => {
+  const behind = form(newClip(), "b.avi");
+  behind.append("alais", "behind");
+  for (const data of [behind, form(newClip(), "a.mp4", { alais: "before" })]) {
+    const { status, body } = await ada.post("/video", data);
+    assert.deepEqual([status, body.errors[0].path], [422, "alais"]);
+    assert.match(body.detail, /is not a field of this form; expected file, alias, .*; did you mean "alias"\?/);
+  }
+  await expectClean();
 });
 
 test("a video with `loop` is a source of its own, and live", async () => {
@@ -312,7 +323,7 @@ for (const [why, body, headers, status, code] of BROKEN) {
 
 test("rejects endless fields beside the file", async () => {
   const data = new FormData();
-  data.append("other", "x".repeat(4 * 2 ** 20));
+  data.append("alias", "x".repeat(4 * 2 ** 20));
   data.append("file", new Blob([clip]), "a.mp4");
   const reply = await ada.post("/video", data);
   assert.deepEqual([reply.status, reply.body.code], [413, "body_too_large"]);

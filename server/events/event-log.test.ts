@@ -93,8 +93,10 @@ test("streams begin and end in turn, also when their server was killed", async (
   const path = `${user.username}/drone`;
   const sourceUuid = await addSource(user, path);
   const [killed, next] = [newUuid(), newUuid()];
-  await rejectStream(sql, { path, protocol: "rtmp", reason: "This API key does not exist.", at });
-  assert.equal((await findRejection(sql, sourceUuid))?.reason, "This API key does not exist.");
+  const rejection = { path, protocol: "rtmp", at } as const;
+  await rejectStream(sql, { ...rejection, reason: "This API key does not exist.", isEvent: true });
+  await rejectStream(sql, { ...rejection, reason: "Another reason.", isEvent: false });
+  assert.equal((await findRejection(sql, sourceUuid))?.reason, "Another reason.");
   await beginStream(sql, { ...STREAM, path, nodeUuid: killed, at });
   assert.equal(await findRejection(sql, sourceUuid), null);
   // Published again before the killed server was noticed.

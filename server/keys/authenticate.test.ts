@@ -15,7 +15,7 @@ function makeStage({ failures = 3 } = {}) {
     asked += 1;
     return records.get(id) ?? null;
   };
-  const { authenticate } = new Authenticator(find, gate, () => clock.ms);
+  const { authenticate, renew } = new Authenticator(find, gate, () => clock.ms);
   const add = (key: string, more: Partial<KeyRecord> = {}, expiresAt: Date | null = null) => {
     const digest = digestKey(key);
     assert.ok(digest !== null);
@@ -30,7 +30,7 @@ function makeStage({ failures = 3 } = {}) {
         return error.code;
       },
     );
-  return { clock, records, add, codeOf, authenticate, asked: () => asked };
+  return { clock, records, add, codeOf, authenticate, renew, asked: () => asked };
 }
 
 test("distinguishes a valid key from a missing, an unknown, a revoked and an expired one", async () => {
@@ -95,6 +95,19 @@ test("rejects a revoked key after a second at most, and an expired one at once",
   assert.equal(await codeOf(key), "api_key_invalid");
   expiresAt.setTime(Date.now() - 1);
   assert.equal(await codeOf(short), "api_key_expired");
+});
+
+test("a change takes effect at once when it is known, also while a key is being looked up", async () => {
+  const { clock, records, add, codeOf, renew } = makeStage();
+  const key = makeKey();
+  add(key);
+  clock.ms = 100;
+  const early = codeOf(key);
+  records.clear();
+  renew();
+  assert.equal(await codeOf(key), "api_key_invalid");
+  assert.equal(await early, "ada");
+  assert.equal(await codeOf(key), "api_key_invalid", "what was looked up before is not used");
 });
 
 test("delays an address that guesses, with valid keys too, but not other addresses or known keys", async () => {

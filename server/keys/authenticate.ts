@@ -62,7 +62,7 @@ export interface GuessGate {
   end(address: string, wasWrong: boolean): void;
 }
 
-/** A valid key is not looked up again for this long. A revocation takes effect after this time at the latest. */
+/** A valid key is not looked up again for this long. A change by another server takes effect after this time. */
 const FRESH_MS = 1000;
 /** A key that was valid within this time does not wait when others guess from the same address. */
 const KNOWN_MS = 600_000;
@@ -75,6 +75,8 @@ export class Authenticator {
   /** By the key's digest, in the order of the last check. Keys themselves are not kept. */
   readonly #known = new Map<string, { readonly user: User; readonly checkedMs: number }>();
   readonly #checks = new Map<string, Promise<User | null>>();
+  /** What was checked before is not fresh. */
+  #renewedMs = Number.NEGATIVE_INFINITY;
 
   constructor(find: FindKey, gate: GuessGate, now: () => number = () => performance.now()) {
     this.#find = find;
@@ -90,7 +92,7 @@ export class Authenticator {
     const name = digest?.sha256.toString("base64") ?? "";
     const known = this.#known.get(name);
     const ageMs = this.#ageOf(name);
-    if (known !== undefined && ageMs < FRESH_MS) return expectCurrent(known.user);
+    if (known !== undefined && ageMs < FRESH_MS && known.checkedMs > this.#renewedMs) return expectCurrent(known.user);
     const isGuess = ageMs >= KNOWN_MS;
     if (isGuess) this.#gate.begin(address);
     let wasWrong = false;
@@ -102,6 +104,12 @@ export class Authenticator {
     } finally {
       if (isGuess) this.#gate.end(address, wasWrong);
     }
+  };
+
+  /** Keys or accounts have changed: each key is looked up again. */
+  readonly renew = (): void => {
+    this.#renewedMs = this.#now();
+    this.#checks.clear();
   };
 
   /** Valid not long ago, from any address. */
@@ -117,7 +125,9 @@ export class Authenticator {
   #checkOnce(name: string, id: string, sha256: Buffer): Promise<User | null> {
     const running = this.#checks.get(name);
     if (running !== undefined) return running;
-    const check = this.#check(name, id, sha256).finally(() => this.#checks.delete(name));
+    const check = this.#check(name, id, sha256).finally(() => {
+      if (this.#checks.get(name) === check) this.#checks.delete(name);
+    });
     this.#checks.set(name, check);
     return check;
   }

@@ -27,7 +27,7 @@ interface StreamLogDeps {
   readonly isAlone: boolean;
 }
 
-export interface RejectedPublisher extends Omit<Rejection, "at"> {
+export interface RejectedPublisher extends Omit<Rejection, "at" | "isEvent"> {
   /** It has sent the key of the owner of the path. */
   readonly isAuthenticated: boolean;
 }
@@ -43,10 +43,12 @@ const MAX_QUEUED = 10_000;
 const RETRY = { firstMs: 200, maxMs: 5_000 };
 const SWEEP_MS = 10_000;
 const CLOSE_MS = 3_000;
-/** A publisher that retries is reported once in this time for the same reason. */
+/** A publisher that retries is an event once in this time for the same reason. */
 const REPEAT_MS = 10_000;
 /** One without the key of the owner: anyone can be that, and must not fill the log of the owner. */
 const STRANGER_MS = 600_000;
+/** The last rejection of a source is stored at most once in this time. */
+const SHOWN_MS = 1_000;
 const MAX_REMEMBERED = 1_000;
 const MAX_REASON = 500;
 
@@ -95,16 +97,20 @@ export class StreamLog {
   }
 
   reject({ isAuthenticated, path, protocol, reason }: RejectedPublisher): void {
-    const key = isAuthenticated ? `${path} ${reason}` : path;
+    const isEvent = isAuthenticated ? this.#isDue(`${path} ${reason}`, REPEAT_MS) : this.#isDue(path, STRANGER_MS);
+    if (!isEvent && !this.#isDue(`${path} shown`, SHOWN_MS)) return;
+    const shown = maskCredentials(reason).slice(0, MAX_REASON);
+    this.#put({ kind: "rejected", path, protocol, reason: shown, at: new Date(), isEvent });
+  }
+
+  #isDue(key: string, intervalMs: number): boolean {
     const nowMs = performance.now();
-    const lastMs = this.#rejectedMs.get(key);
-    if (lastMs !== undefined && nowMs - lastMs < (isAuthenticated ? REPEAT_MS : STRANGER_MS)) return;
+    if (nowMs - (this.#rejectedMs.get(key) ?? Number.NEGATIVE_INFINITY) < intervalMs) return false;
     this.#rejectedMs.delete(key);
     this.#rejectedMs.set(key, nowMs);
     const [oldest] = this.#rejectedMs.keys();
     if (this.#rejectedMs.size > MAX_REMEMBERED && oldest !== undefined) this.#rejectedMs.delete(oldest);
-    const shown = maskCredentials(reason).slice(0, MAX_REASON);
-    this.#put({ kind: "rejected", path, protocol, reason: shown, at: new Date() });
+    return true;
   }
 
   /** Stores what waits. */

@@ -8,6 +8,7 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join, resolve } from "node:path";
 import type { UsableModel } from "../../graphs/compiler/restrict.ts";
+import { NewModel } from "../../schemas/api/models.ts";
 import type { Config } from "../../schemas/config.ts";
 import type { ModelFiles } from "../../schemas/runner.ts";
 import { makePrivateFolder } from "../data-folder.ts";
@@ -117,7 +118,7 @@ export class OwnModels {
     const [weightsPath, cardPath] = [join(folder, "model.onnx"), join(folder, "card.yaml")];
     letContinue();
     await readForm(raw, parser, {
-      ...{ ...UPLOAD, what: "model", savedBytes: () => file.bytes + card.bytes },
+      ...{ ...UPLOAD, form: NewModel, what: "model", savedBytes: () => file.bytes + card.bytes },
       save: (stream) => file.save(stream, weightsPath),
       second: { field: CARD_FIELD, what: "card", save: (stream) => card.save(stream, cardPath) },
     });

@@ -1,7 +1,7 @@
 /** A telemetry file in a multipart form, with the fields that describe it. */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import { TelemetryFileParameters } from "../../schemas/api/sources.ts";
+import { NewTelemetryFile, TelemetryFileParameters } from "../../schemas/api/sources.ts";
 import type { JsonRecord } from "../../schemas/json.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 import { MAX_FILE_BYTES, readFormatName, type TelemetryUpload } from "../telemetry/import-file.ts";
@@ -93,7 +93,7 @@ export async function receiveTelemetry(
   const received = new ReceivedTelemetry();
   letContinue();
   const { texts } = await readForm(raw, parser, {
-    ...limits,
+    ...{ ...limits, form: NewTelemetryFile },
     savedBytes: () => received.bytes,
     save: (stream, name) => received.save(stream, name, FILE_FIELD),
   });

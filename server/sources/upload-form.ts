@@ -2,6 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import type { TObject } from "typebox";
+import { listChoices } from "../../schemas/bounded-check.ts";
+import { didYouMean } from "../../schemas/suggest.ts";
 import { invalidInput, ServiceError } from "../service-error.ts";
 
 /** Everything but the file: boundaries, headers, small fields. */
@@ -19,6 +22,8 @@ interface FormOptions {
   /** At least `leastBytes` must arrive within this time. */
   readonly idleMs: number;
   readonly leastBytes: number;
+  /** Of the form; others are rejected. */
+  readonly form: TObject;
   /** Saves the file. While it does not read, nothing is read from the client. */
   save(file: Readable, name: string | undefined): Promise<void>;
   /** What the file is, in messages. Default: `video`. */
@@ -93,7 +98,9 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
       saving = Promise.all([saving, saved]).then(() => {});
       saving.catch(finish);
     });
+    const known = Object.keys(options.form.properties);
     parser.on("field", (field, value, _, isCut) => {
+      if (!known.includes(field)) return finish(invalid(field, describeUnknown(field, known)));
       if (field === "alias") {
         if (isCut) finish(invalid("alias", "is longer than 255 characters"));
         else alias = value;
@@ -119,6 +126,9 @@ export function readForm(raw: IncomingMessage, parser: FormParser, options: Form
     if (raw.destroyed) onClose();
   });
 }
+
+const describeUnknown = (field: string, known: readonly string[]): string =>
+  `is not a field of this form; expected ${listChoices(known)}${didYouMean(field, known)}`;
 
 /** Throws if the headers do not announce a multipart form. */
 export function createParser({ headers }: IncomingMessage): FormParser {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
-import { Alias } from "../../schemas/api/sources.ts";
+import { Alias, NewVideo } from "../../schemas/api/sources.ts";
 import { type SharedFiles, videoKey } from "../files/open-files.ts";
 import { ServiceError } from "../service-error.ts";
 import type { Sql } from "../store/client.ts";
@@ -190,7 +190,7 @@ export class Uploads {
     const names: VideoName[] = [];
     const received = new ReceivedTelemetry();
     const { alias, loop, texts } = await readForm(raw, parser, {
-      ...{ idleMs, leastBytes },
+      ...{ idleMs, leastBytes, form: NewVideo },
       savedBytes: () => file.bytes + received.bytes,
       second: {
         ...{ field: TELEMETRY_FIELD, what: "telemetry file" },

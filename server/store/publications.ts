@@ -71,10 +71,12 @@ export interface Rejection {
   readonly protocol: Protocol;
   readonly reason: string;
   readonly at: Date;
+  /** Otherwise it is only the last rejection of the source. */
+  readonly isEvent: boolean;
 }
 
 /** Of a publisher, for each source with the path. */
-export async function rejectStream(sql: Queries, { path, protocol, reason, at }: Rejection): Promise<void> {
+export async function rejectStream(sql: Queries, { path, protocol, reason, at, isEvent }: Rejection): Promise<void> {
   await sql`
     with rejected as (
       insert into publish_rejections (source_uuid, protocol, reason, rejected_at)
@@ -85,7 +87,7 @@ export async function rejectStream(sql: Queries, { path, protocol, reason, at }:
     )
     insert into events (user_uuid, type, happened_at, source_uuid, data)
     select user_uuid, 'stream-rejected', ${at}::timestamptz, uuid, ${sql.json({ path, protocol, reason })}
-    from sources join rejected on source_uuid = uuid`;
+    from sources join rejected on source_uuid = uuid where ${isEvent}`;
 }
 
 export const findPublication = (sql: Queries, sourceUuid: string): Promise<PublicationRow | null> =>

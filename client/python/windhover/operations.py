@@ -3017,7 +3017,7 @@ class Operations:
         *,
         timeout: float | None = None,
     ) -> RevokeKeyAnswer:
-        r"""Revoke a key. Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue."""
+        r"""Revoke a key. Requests with it are rejected at once, by other nodes within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue."""
         return self._send(Route("DELETE", "/key/{key_uuid}"), {"key_uuid": key_uuid}, timeout)  # type: ignore[no-any-return]
 
     def rotate_key(
@@ -4643,7 +4643,7 @@ class AsyncOperations:
         *,
         timeout: float | None = None,
     ) -> RevokeKeyAnswer:
-        r"""Revoke a key. Requests with it are rejected within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue."""
+        r"""Revoke a key. Requests with it are rejected at once, by other nodes within a second; its websockets, streams and publishers end within seconds. Processes that it has started continue."""
         return await self._send(Route("DELETE", "/key/{key_uuid}"), {"key_uuid": key_uuid}, timeout)  # type: ignore[no-any-return]
 
     async def rotate_key(
