@@ -134,10 +134,7 @@ test("an expired key is rejected, and its name and expiry can be changed", async
   const limited = await call("PATCH", `/key/${uuid}`, acme.key, { scopes: ["operate"], source_uuids: "abc" });
   assert.deepEqual(
     [limited.status, limited.body.detail],
-    [
-      422,
-      "/scopes cannot be changed; name or expires_at can (and 1 more).",
-    ],
+    [422, "/scopes cannot be changed; name or expires_at can (and 1 more)."],
   );
   const back = await call("PATCH", `/key/${uuid}`, acme.key, { ...changed.body, name: "long" });
   assert.deepEqual([back.status, back.body.name], [200, "long"], "a record can be sent back");

@@ -133,11 +133,7 @@ test("stores a video completely, with its file name as the alias, and deletes th
 test("accepts fields in any order, and uses the client's alias", async () => {
   const behind = form(newClip(), "b.avi");
   behind.append("alias", "behind");
-  const forms = [
-    form(newClip(), "a.mov", { alias: "north gate" }),
-    behind,
-    form(newClip(), "c.mp4", { alias: "" }),
-  ];
+  const forms = [form(newClip(), "a.mov", { alias: "north gate" }), behind, form(newClip(), "c.mp4", { alias: "" })];
   const replies = await Promise.all(forms.map((data) => ada.post("/video", data)));
   assert.deepEqual(
     replies.map(({ status, body }) => [status, body.alias, body.input_url]),

@@ -102,4 +102,4 @@ const answers = {
 
 process.on("message", (request) => (answers[request.type] ?? (({ id }) => reply(id)))(request));
 process.on("disconnect", () => process.exit(0));
-process.send({ type: "hello", protocol: 7, pid: process.pid });
+process.send({ type: "hello", protocol: 8, pid: process.pid });
