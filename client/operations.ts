@@ -1889,6 +1889,7 @@ export type Source = {
   readonly telemetry_cfg: TelemetryCfg | null;
   /** True: a file that is played as a live source and starts again at its end. */
   readonly loop: boolean;
+  /** Of a stream that is published to this service: `offline`, `streaming`, or `processing` while it is streaming and a process runs on it. Of files, and of streams elsewhere, which are not watched: `processing`, or else `unknown`. */
   readonly status: "unknown" | "offline" | "streaming" | "processing";
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;
@@ -1920,6 +1921,7 @@ export type SourceDetails = {
   readonly telemetry_cfg: TelemetryCfg | null;
   /** True: a file that is played as a live source and starts again at its end. */
   readonly loop: boolean;
+  /** Of a stream that is published to this service: `offline`, `streaming`, or `processing` while it is streaming and a process runs on it. Of files, and of streams elsewhere, which are not watched: `processing`, or else `unknown`. */
   readonly status: "unknown" | "offline" | "streaming" | "processing";
   /** UTC, ISO 8601 with milliseconds. */
   readonly created_at: string;

@@ -334,7 +334,7 @@ function describeType(type: unknown, schema: Schema): string {
     case "null":
       return "null";
     default:
-      return "a value";
+      return Array.isArray(schema.required) ? `an object with ${schema.required.join(", ")}` : "a value";
   }
 }
 

@@ -27,7 +27,7 @@ export default {
   },
   notes: [
     "The tools check, explain, run and describe work on graphs and elements of this machine, as the commands of these names do (describe: inspect). Each call has a time limit, run also one of frames.",
-    `MCP clients start the command themselves. In their configuration: {"mcpServers": {"windhover": {"command": "npx", "args": ["windhover", "mcp", "--url", "http://127.0.0.1:8080"], "env": {"${KEY}": "wh_…"}}}}`,
+    `MCP clients start the command themselves. In their configuration, with the folder of Windhover as cwd: {"mcpServers": {"windhover": {"command": "npx", "args": ["windhover", "mcp", "--url", "http://127.0.0.1:8080"], "cwd": "/opt/windhover", "env": {"${KEY}": "wh_…"}}}}`,
     "Use a key with the scope read for a model that must not change anything: the service enforces it.",
   ].join("\n"),
   examples: [
@@ -45,6 +45,8 @@ export default {
     ];
     const tools = offered.filter(({ isReadOnly }) => isReadOnly || !given.flag("read-only"));
     terminal.say(`serving ${tools.length} tools${service === null ? "" : `, with the service at ${service.url}`}`);
+    if (service !== null && service.key === undefined)
+      terminal.say(`warning: ${KEY} is not set; the service rejects most calls without a key`);
     await serveTools(tools);
     return EXIT.ok;
   },

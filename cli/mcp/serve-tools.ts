@@ -1,6 +1,7 @@
 /** The MCP server over standard input and output. */
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { didYouMean } from "../../schemas/suggest.ts";
 import { readVersion } from "../version.ts";
 import { ArgumentCheck, failure, type Tool, type ToolResult } from "./tool.ts";
 
@@ -15,7 +16,7 @@ export async function serveTools(tools: readonly Tool[]): Promise<void> {
     signal: AbortSignal,
   ): Promise<ToolResult> => {
     const tool = byName.get(name);
-    if (tool === undefined) return failure(`Unknown tool "${name}".`);
+    if (tool === undefined) return failure(`Unknown tool "${name}"${didYouMean(name, byName.keys()) || "."}`);
     const fault = check.check(tool, input);
     return fault === null ? tool.call(input, signal) : failure(fault);
   };

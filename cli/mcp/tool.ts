@@ -1,5 +1,6 @@
 /** A tool of the MCP server, and the check of its arguments. */
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { explainErrors } from "../../schemas/bounded-check.ts";
 import { OWN_SCHEMAS } from "../../schemas/own-schemas.ts";
 
 /** Longer texts are cut: they fill the context of the model that reads them. */
@@ -31,7 +32,13 @@ export function cut(text: string): string {
 
 /** Checks arguments against the schemas of tools, which are compiled when they are used. */
 export class ArgumentCheck {
-  readonly #ajv = new Ajv2020({ ...OWN_SCHEMAS, allErrors: true, logger: false, validateFormats: false });
+  readonly #ajv = new Ajv2020({
+    ...OWN_SCHEMAS,
+    allErrors: true,
+    verbose: true,
+    logger: false,
+    validateFormats: false,
+  });
   readonly #compiled = new Map<string, ReturnType<Ajv2020["compile"]>>();
 
   /** All faults in a text; null: there are none. */
@@ -39,10 +46,9 @@ export class ArgumentCheck {
     const validate = this.#compiled.get(name) ?? this.#ajv.compile(inputSchema);
     this.#compiled.set(name, validate);
     if (validate(input)) return null;
-    const faults = (validate.errors ?? []).map(({ instancePath, message, params }) => {
-      const extra = "additionalProperty" in params ? ` (${params.additionalProperty})` : "";
-      return `${instancePath || "the arguments"} ${message}${extra}`;
-    });
-    return `The arguments of ${name} are not valid: ${[...new Set(faults)].join("; ")}.`;
+    const faults = explainErrors(validate.errors ?? []).map(
+      ({ fault: { path, message } }) => `${path || "the value"} ${message}`,
+    );
+    return `The arguments of ${name} are not valid: ${faults.join("\n")}`;
   }
 }

@@ -118,8 +118,8 @@ function writeOperation({ method, path, operation }: PlacedOperation, shown: Map
 
 function writeRequest(method: string, path: string, { parameters = [], requestBody }: Operation): readonly string[] {
   const inQuery = parameters.filter((parameter) => parameter.in === "query");
-  const rows = inQuery.map(({ name = "", required, description = "" }) => [
-    ...[code(name), required === true ? "yes" : "", description],
+  const rows = inQuery.map(({ name = "", required, description = "", schema = {} }) => [
+    ...[code(name), writeType(schema), required === true ? "yes" : "", description],
   ]);
   const query = new URLSearchParams(
     inQuery.flatMap(({ name = "", example }): [string, string][] =>
@@ -130,7 +130,7 @@ function writeRequest(method: string, path: string, { parameters = [], requestBo
   const [first, ...body] = media === undefined || type === undefined ? [] : writeBody(type, media, media.schema ?? {});
   const line = query.size === 0 ? [] : [`${method} ${path}?${decodeURIComponent(query.toString())}`];
   return [
-    ...(rows.length === 0 ? [] : [table(["Query parameter", "Required", "Description"], rows)]),
+    ...(rows.length === 0 ? [] : [table(["Query parameter", "Type", "Required", "Description"], rows)]),
     ...(line.length === 0 ? [] : [fence("http", line.join("\n"))]),
     ...(first === undefined ? [] : [`Body${requestBody?.required === false ? ", optional" : ""}: ${first}`, ...body]),
   ];

@@ -11,8 +11,10 @@ export function writeFields(schema: Schema): string {
   return rows.length === 0 ? "" : table(["Field", "Type", "Description"], rows);
 }
 
-function listFields({ properties = {}, required = [] }: Schema, prefix: string, depth: number): readonly string[][] {
-  return Object.entries(properties).flatMap(([name, field]) => {
+function listFields(schema: Schema, prefix: string, depth: number): readonly string[][] {
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([name, given]) => {
+    const field = isTyped(given) ? given : { ...given, ...findConditional(schema, name) };
     const shown = field.default === undefined ? "" : ` Default: ${code(JSON.stringify(field.default))}.`;
     const type = `${writeType(field)}${required.includes(name) ? "" : ", optional"}`;
     const inner = depth > 1 ? findObject(field) : null;
@@ -21,6 +23,17 @@ function listFields({ properties = {}, required = [] }: Schema, prefix: string, 
       ...(inner === null ? [] : listFields(inner.schema, `${prefix}${name}${inner.isList ? "[]" : ""}.`, depth - 1)),
     ];
   });
+}
+
+const isTyped = ({ $ref, type, const: value, enum: values, anyOf }: Schema): boolean =>
+  [$ref, type, value, values, anyOf].some((part) => part !== undefined);
+
+/** The types of a field whose type depends on another field. */
+function findConditional({ allOf = [] }: Schema, name: string): Schema {
+  const found = allOf.flatMap(({ then }) => then?.properties?.[name] ?? []);
+  // A constant only narrows the type that the field has elsewhere.
+  const types = found.some((one) => one.const === undefined) ? found.filter((one) => one.const === undefined) : found;
+  return types.length === 0 ? {} : { anyOf: types };
 }
 
 /** An object that is written inline, also as the items of a list or as one that can be null. */

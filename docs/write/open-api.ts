@@ -18,6 +18,7 @@ export interface Parameter {
   readonly in?: string;
   readonly required?: boolean;
   readonly description?: string;
+  readonly schema?: Schema;
   readonly example?: unknown;
 }
 
@@ -41,6 +42,8 @@ export interface Schema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
+  /** Conditions: fields that depend on another. */
+  readonly allOf?: readonly { readonly then?: Schema }[];
   readonly default?: unknown;
 }
 

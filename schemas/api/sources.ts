@@ -154,6 +154,8 @@ const inputUrl = (schemes: string) =>
 
 /** Extensions: `srt`, and `udp` for MPEG-TS in datagrams. */
 export const SOURCE_STATUSES = ["unknown", "offline", "streaming", "processing"] as const;
+const STATUS_MEANS =
+  "Of a stream that is published to this service: `offline`, `streaming`, or `processing` while it is streaming and a process runs on it. Of files, and of streams elsewhere, which are not watched: `processing`, or else `unknown`.";
 export const STREAM_TYPES = ["rtsp", "rtmp", "srt", "udp"] as const;
 
 export const NewStream = Type.Object(
@@ -284,7 +286,7 @@ export const SourceRecord = Type.Object(
     input_url: Type.String({ description: "Credentials are shown as `***`. For a file, the name of the upload." }),
     telemetry_cfg: orNull(TelemetryCfg),
     loop: Type.Boolean({ description: "True: a file that is played as a live source and starts again at its end." }),
-    status: Type.Enum([...SOURCE_STATUSES]),
+    status: Type.Enum([...SOURCE_STATUSES], { description: STATUS_MEANS }),
     created_at: Timestamp,
     hls_url: Type.Optional(
       Type.String({ description: "Media-server sources only. Works without a key, for a limited time." }),
@@ -298,10 +300,10 @@ export const SourceRecord = Type.Object(
 export type SourceRecord = Static<typeof SourceRecord>;
 
 export const SourceQuery = listQuery(["created_at", "alias"], {
-  type: Type.Optional(Type.Enum(["file", "stream"])),
-  stream_type: Type.Optional(Type.Enum([...STREAM_TYPES])),
+  type: Type.Optional(Type.Enum(["file", "stream"], { description: "Only files, or only streams." })),
+  stream_type: Type.Optional(Type.Enum([...STREAM_TYPES], { description: "Only streams of this protocol." })),
   alias: aliasFilter,
-  status: Type.Optional(Type.Enum([...SOURCE_STATUSES])),
+  status: Type.Optional(Type.Enum([...SOURCE_STATUSES], { description: STATUS_MEANS })),
 });
 
 export const SourceDetails = Type.Object(

@@ -22,6 +22,7 @@ const app = await openApp(
         uuid: Type.Optional(Uuid),
         tags: Type.Optional(Type.Array(Type.Integer())),
         kind: Type.Optional(Type.String({ default: "plain" })),
+        alert: Type.Optional(Uuid),
       }),
       body: Type.Object({
         alias: Type.String({ minLength: 1, maxLength: 8 }),
@@ -128,6 +129,11 @@ test("rejects unknown parameters and fields, with the names that were probably m
     ["/what", "/alais"],
   );
   assert.match(fields[1]?.message ?? "", /did you mean "alias"\?$/);
+});
+
+test("suggests a filter by its name without `_uuid`", async () => {
+  const { body } = await post("/things?alert_uuid=7", '{"alias":"a"}');
+  assert.match(body.detail, /^alert_uuid is not a parameter .*; did you mean "alert"\?$/);
 });
 
 test("says where a field belongs that is a query parameter or may be a param", async () => {

@@ -80,8 +80,14 @@ function findUnknown(search: URLSearchParams, known: readonly string[], credenti
   const list = known.length === 0 ? "it has none" : `expected ${listChoices(known)}`;
   return unknown.slice(0, MAX_FAULTS).map((name) => ({
     path: describeValue(name).slice(1, -1),
-    message: `is not a parameter of this operation; ${list}${didYouMean(name, known)}`,
+    message: `is not a parameter of this operation; ${list}${suggestParameter(name, known)}`,
   }));
+}
+
+/** Some listings name a filter `alert`, others `alert_uuid`. */
+function suggestParameter(name: string, known: readonly string[]): string {
+  const sibling = known.find((one) => `${one}_uuid` === name || one === `${name}_uuid`);
+  return sibling === undefined ? didYouMean(name, known) : `; did you mean "${sibling}"?`;
 }
 
 async function readBody(

@@ -90,12 +90,14 @@ describe("graphs of this machine", () => {
 
   test("arguments are checked before anything runs", async () => {
     for (const [name, input, reason] of [
-      ["run", { yaml: GRAPH, frames: 1e9 }, /\/frames must be <= 10000/],
-      ["run", { source: "test:ball" }, /graph/],
+      ["run", { yaml: GRAPH, frames: 1e9 }, /\/frames is 1000000000; expected a whole number from 1 to 10000/],
+      ["run", { source: "test:ball" }, /expected an object with graph or an object with yaml/],
       ["check", { graph: "--help" }, /not an option/],
-      ["describe", { colour: "red" }, /additional properties \(colour\)/],
+      ["describe", { colour: "red" }, /\/colour is not known here; .*element/],
+      ["describe", { elemnt: "track" }, /did you mean "element"\?$/],
       ["describe", { element: "a", find: "b" }, /not both/],
-      ["nothing", {}, /Unknown tool "nothing"/],
+      ["nothing", {}, /Unknown tool "nothing"\.$/],
+      ["chek", {}, /Unknown tool "chek"; did you mean "check"\?$/],
     ] as const) {
       const { text, isError } = await model.call(name, input);
       assert.ok(isError, name);
@@ -136,7 +138,7 @@ describe("a service", () => {
     assert.ok(missing.isError);
     assert.match(missing.text, /process_not_found/);
     const wrong = await model.call("startProcess", { source_uuid: "yard", body: {} });
-    assert.match(wrong.text, /source_uuid must match pattern/);
+    assert.match(wrong.text, /source_uuid is "yard"; expected a UUID/);
   });
 
   test("the key is that of the environment, and its scopes apply", async () => {

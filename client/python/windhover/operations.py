@@ -2289,6 +2289,7 @@ class Source(TypedDict):
     telemetry_cfg: TelemetryCfg | None
     #: True: a file that is played as a live source and starts again at its end.
     loop: bool
+    #: Of a stream that is published to this service: `offline`, `streaming`, or `processing` while it is streaming and a process runs on it. Of files, and of streams elsewhere, which are not watched: `processing`, or else `unknown`.
     status: Literal["unknown", "offline", "streaming", "processing"]
     #: UTC, ISO 8601 with milliseconds.
     created_at: str
@@ -2320,6 +2321,7 @@ class SourceDetails(TypedDict):
     telemetry_cfg: TelemetryCfg | None
     #: True: a file that is played as a live source and starts again at its end.
     loop: bool
+    #: Of a stream that is published to this service: `offline`, `streaming`, or `processing` while it is streaming and a process runs on it. Of files, and of streams elsewhere, which are not watched: `processing`, or else `unknown`.
     status: Literal["unknown", "offline", "streaming", "processing"]
     #: UTC, ISO 8601 with milliseconds.
     created_at: str
