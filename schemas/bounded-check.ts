@@ -345,6 +345,7 @@ function describeText(schema: Schema): string {
     return typeof schema.description === "string"
       ? `text: ${schema.description.replace(/\.$/, "")}`
       : `text that matches ${schema.pattern}`;
+  if (schema.format === "date-time") return "a time such as 2026-05-17T08:30:00Z";
   if (typeof schema.format === "string") return `text of the format ${schema.format}`;
   return describeTextLength(schema);
 }

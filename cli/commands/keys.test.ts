@@ -139,7 +139,7 @@ for (const [words, code, says] of [
   ["create", 2, /missing: a NAME/],
   ["create Acme", 2, /"Acme" is not a valid NAME/],
   ["create ../x", 2, /is not a valid NAME/],
-  ["create acme", 1, /a key named acme exists already/],
+  ["create acme", 1, /an account named acme exists already/],
   ["create x --master unknown", 1, /there is no key named unknown/],
   ["create x --master acme-north", 1, /acme-north is not a master key/],
   ["create x --master acme --pending 5", 2, /--pending is for master keys/],

@@ -51,7 +51,7 @@ export async function createKey(sql: Sql, order: KeyOrder): Promise<{ readonly k
   if (masterName !== null && master === null) throw new KeyFault(`there is no key named ${masterName}`);
   const key = makeKey();
   const row = await createUser(sql, toNewUser(key, order, master?.uuid ?? null));
-  if (row === "username_taken") throw new KeyFault(`a key named ${username} exists already; choose another name`);
+  if (row === "username_taken") throw new KeyFault(`an account named ${username} exists already; choose another name`);
   if (row === "no_such_master")
     throw new KeyFault(`${masterName} is not a master key, or is revoked; only a master key has children`);
   return { key, row };
