@@ -87,7 +87,9 @@ export class Authenticator {
   /** Rejects with `api_key_missing`, `api_key_invalid`, `api_key_expired` or `rate_limited`. */
   readonly authenticate: Authenticate = async (key, address) => {
     if (key === null || key === "")
-      throw new ServiceError("api_key_missing", { detail: "Send your API key in the header `api_key`, or as `Authorization: Bearer`." });
+      throw new ServiceError("api_key_missing", {
+        detail: "Send your API key in the header `api_key`, or as `Authorization: Bearer`.",
+      });
     const digest = digestKey(key);
     const name = digest?.sha256.toString("base64") ?? "";
     const known = this.#known.get(name);
