@@ -199,7 +199,7 @@ describe("PATCH of params", () => {
     );
     const fixed = await patch({ height: "360p" });
     assert.deepEqual(pathsOf(fixed), ["/params/height"]);
-    assert.match(fixed.detail, /^\/params\/height can only be set at the start of a process: property "height" of/);
+    assert.match(fixed.detail, /^\/params\/height can only be set at the start of a process: "resize"/);
     const graph = await readGraph();
     assert.deepEqual([graph.params, everyOf(graph)], [{ every: 7, height: null }, 7]);
   });
