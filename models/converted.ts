@@ -79,7 +79,7 @@ export async function listAllConverted(model: string, folder: string): Promise<r
 }
 
 /** The rest of the file name. Needed because one model name may be a prefix of another. */
-const MADE = /^-\d+x\d+-[0-9a-f]{16}-([0-9a-f]{64}\.onnx|tuning\.json)$/;
+const MADE = /^-\d+x\d+-[0-9a-f]{16}-([0-9a-f]{64}\.(onnx|optimised)|tuning\.json)$/;
 
 /** `weights` must have the checksum of the card. Blocks this thread for seconds. */
 export async function convertWeights(
@@ -111,10 +111,13 @@ export async function convertWeights(
 }
 
 async function removeOldest({ model, input: { width, height } }: ModelCard, folder: string): Promise<void> {
-  const files = (await readdir(folder))
-    .filter((name) => name.startsWith(`${model}-${width}x${height}-`) && name.endsWith(".onnx"))
-    .map((name) => join(folder, name))
-    .map((file) => ({ file, mtimeMs: statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
-    .sort((a, b) => b.mtimeMs - a.mtimeMs);
-  for (const { file } of files.slice(MOST_KEPT)) await rm(file, { force: true });
+  const names = (await readdir(folder)).filter((name) => name.startsWith(`${model}-${width}x${height}-`));
+  for (const extension of [".onnx", ".optimised"]) {
+    const files = names
+      .filter((name) => name.endsWith(extension))
+      .map((name) => join(folder, name))
+      .map((file) => ({ file, mtimeMs: statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .sort((a, b) => b.mtimeMs - a.mtimeMs);
+    for (const { file } of files.slice(MOST_KEPT)) await rm(file, { force: true });
+  }
 }

@@ -7,7 +7,8 @@ import { type Fetching, WeightsFetcher } from "./fetch/weights.ts";
 import { hasDigest, removeStaleParts } from "./files.ts";
 import type { FoundCard } from "./find-card.ts";
 import { int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
-import { type Model, openCard, openFloat, weightsFile } from "./open.ts";
+import { optimise } from "./onnxruntime.ts";
+import { type Model, openCard, openFloat, openTuned, weightsFile } from "./open.ts";
 import { measureTuning, readTuning, writeTuning } from "./tuning.ts";
 
 export interface Installed extends Model {
@@ -45,7 +46,18 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
   await convert(found, installing);
   const model = await openCard(found);
   await tune(found, model.file, installing);
+  await optimiseAll(found, model.file, installing);
   return { ...model, fetched: !isWhole };
+}
+
+/** The networks that are used on this machine: by default, and by `providers: [auto]`. */
+async function optimiseAll({ card, askedFor }: FoundCard, file: string, installing: Installing): Promise<void> {
+  if (card.convert === undefined) return;
+  const { file: tuned } = await openTuned(askedFor);
+  for (const network of new Set([file, tuned])) {
+    const made = await optimise(network);
+    if (made !== null) installing.onAdded?.(made);
+  }
 }
 
 /** Once for each machine. Keeps only the network that is used. */

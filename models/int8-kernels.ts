@@ -41,6 +41,15 @@ export function int8KernelsHere(): Int8Kernels {
   return here;
 }
 
+/** What tells CPUs apart, for keys of what was made or measured for one. */
+export const describeCpu = (): readonly string[] => [
+  ...new Set(
+    readCpuinfo()
+      .split("\n")
+      .filter((line) => /^(flags|Features|model name|CPU part)\s*:/.test(line)),
+  ),
+];
+
 /** Empty where there is none. */
 export function readCpuinfo(): string {
   try {

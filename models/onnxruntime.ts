@@ -1,6 +1,7 @@
 /** Loads onnxruntime and opens sessions: the only place that sets session options. */
 import type { InferenceSession } from "onnxruntime-node";
 import { int8KernelsHere } from "./int8-kernels.ts";
+import { findOptimised, writeOptimised } from "./optimised.ts";
 
 interface SessionOptions {
   /** An ONNX file, or its content. */
@@ -17,22 +18,39 @@ export async function openSession(
   { onnx, isConverted, threads, providers }: SessionOptions,
   warn: (warning: string) => void = () => {},
 ): Promise<InferenceSession> {
-  const { InferenceSession } = await loadOnnxruntime();
+  const { InferenceSession, env } = await loadOnnxruntime();
   expectProviders(providers, await listProviders());
+  const options = optionsOf(providers, threads);
+  if (typeof onnx === "string" && isConverted && providers.join() === "cpu") {
+    const optimised = await findOptimised(onnx, env.versions.node ?? "");
+    if (optimised !== null)
+      return InferenceSession.create(optimised, { ...options, graphOptimizationLevel: "disabled" });
+  }
   const create = (extra?: SessionExtra): Promise<InferenceSession> => {
-    const options: InferenceSession.SessionOptions = {
-      executionProviders: [...providers],
-      intraOpNumThreads: threads,
-      interOpNumThreads: 1,
-      executionMode: "sequential",
-      // Only this level uses channels-last layout, which is faster and for which pairs of weights were narrowed.
-      graphOptimizationLevel: "all",
-      logSeverityLevel: 3,
-      ...(extra && { extra }),
-    };
-    return typeof onnx === "string" ? InferenceSession.create(onnx, options) : InferenceSession.create(onnx, options);
+    const all = { ...options, ...(extra && { extra }) };
+    return typeof onnx === "string" ? InferenceSession.create(onnx, all) : InferenceSession.create(onnx, all);
   };
   return int8KernelsHere().saturate && !isConverted ? createPrecisely(create, warn) : create();
+}
+
+const optionsOf = (providers: readonly string[], threads: number): InferenceSession.SessionOptions => ({
+  executionProviders: [...providers],
+  intraOpNumThreads: threads,
+  interOpNumThreads: 1,
+  executionMode: "sequential",
+  // Only this level uses channels-last layout, which is faster and for which pairs of weights were narrowed.
+  graphOptimizationLevel: "all",
+  logSeverityLevel: 3,
+});
+
+/** Of a conversion, for the CPU: `openSession` uses it from then on. Returns its file, or null if there is one already. */
+export async function optimise(onnx: string): Promise<string | null> {
+  const { InferenceSession, env } = await loadOnnxruntime();
+  const version = env.versions.node ?? "";
+  if ((await findOptimised(onnx, version)) !== null) return null;
+  return writeOptimised(onnx, version, (optimizedModelFilePath) =>
+    InferenceSession.create(onnx, { ...optionsOf(["cpu"], 1), optimizedModelFilePath }),
+  );
 }
 
 /** Those that onnxruntime was built with here; their libraries and devices may be missing. */

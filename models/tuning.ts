@@ -9,7 +9,7 @@ import { modelFolders } from "./cache.ts";
 import type { ModelCard } from "./card.ts";
 import type { Precision } from "./convert/network.ts";
 import { digestBytes, writeAtomically } from "./files.ts";
-import { readCpuinfo } from "./int8-kernels.ts";
+import { describeCpu } from "./int8-kernels.ts";
 import { loadOnnxruntime, openSession } from "./onnxruntime.ts";
 
 /** One inference, medians of several. */
@@ -95,10 +95,7 @@ const round = (ms: number): number => Math.round(ms * 10) / 10;
 
 /** Machines may share a cache folder. A network that is converted again is measured again. */
 function fileOf({ model, input: { width, height } }: ModelCard, onnx: string, folder: string): string {
-  const cpu = readCpuinfo()
-    .split("\n")
-    .filter((line) => /^(flags|Features|model name|CPU part)\s*:/.test(line));
-  const key = digestBytes(JSON.stringify([basename(onnx), process.arch, availableParallelism(), [...new Set(cpu)]]));
+  const key = digestBytes(JSON.stringify([basename(onnx), process.arch, availableParallelism(), describeCpu()]));
   return join(folder, `${model}-${width}x${height}-${key.slice(0, 16)}-tuning.json`);
 }
 
