@@ -8,7 +8,7 @@ import { hasDigest, removeStaleParts } from "./files.ts";
 import type { FoundCard } from "./find-card.ts";
 import { int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
 import { optimise } from "./onnxruntime.ts";
-import { type Model, openCard, openFloat, openTuned, weightsFile } from "./open.ts";
+import { type Model, openCard, openFloat, openTunedCard, weightsFile } from "./open.ts";
 import { measureTuning, readTuning, writeTuning } from "./tuning.ts";
 
 export interface Installed extends Model {
@@ -51,9 +51,9 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
 }
 
 /** The networks that are used on this machine: by default, and by `providers: [auto]`. */
-async function optimiseAll({ card, askedFor }: FoundCard, file: string, installing: Installing): Promise<void> {
-  if (card.convert === undefined) return;
-  const { file: tuned } = await openTuned(askedFor);
+async function optimiseAll(found: FoundCard, file: string, installing: Installing): Promise<void> {
+  if (found.card.convert === undefined) return;
+  const { file: tuned } = await openTunedCard(found);
   for (const network of new Set([file, tuned])) {
     const made = await optimise(network);
     if (made !== null) installing.onAdded?.(made);

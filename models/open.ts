@@ -33,8 +33,9 @@ export async function openCard(found: FoundCard): Promise<Model> {
 }
 
 /** As it takes the least processor time on this machine; without a measurement as `openModel` does. */
-export async function openTuned(nameOrCardPath: string): Promise<Model> {
-  const found = findCard(nameOrCardPath);
+export const openTuned = async (nameOrCardPath: string): Promise<Model> => openTunedCard(findCard(nameOrCardPath));
+
+export async function openTunedCard(found: FoundCard): Promise<Model> {
   const model = await openCard(found);
   const { card } = found;
   const tuning = await readTuning(card, model.file);

@@ -163,6 +163,7 @@ const MAY_COMPUTE = [
   "setup/bundle.mjs",
   "setup/bundle-tests.mjs",
   "setup/load.mjs",
+  "setup/test-file.mjs",
   "cli/commands/bench.ts",
 ];
 
