@@ -2,7 +2,7 @@
  * Messages of running processes, as they are sent, and telemetry to them. For browsers, and Node from version 22 on; with Node
  * 20, pass the `WebSocket` of the package `ws`.
  */
-import { ApiError, readProblem } from "./transport.ts";
+import { ApiError, readApiError, readProblem } from "./transport.ts";
 
 /** Messages that wait for a slow reader. The oldest are dropped: the newest say more about now. */
 const MAX_WAITING = 256;
@@ -14,8 +14,8 @@ export interface SocketOptions {
 }
 
 /**
- * Messages of `detection_data_url` or `drone_data_url` of a process, until it ends or the loop is left. Rejects if the
- * connection cannot be opened.
+ * Messages of `detection_data_url` or `drone_data_url` of a process, until it ends or the loop is left. Rejects with
+ * `ApiError` if the service rejects the connection or cannot be reached.
  */
 export async function* readMessages<T = unknown>(
   url: string,
@@ -24,7 +24,6 @@ export async function* readMessages<T = unknown>(
   const socket = openSocket(url, Socket);
   const waiting: T[] = [];
   let wake: () => void = () => {};
-  let fault: Error | null = null;
   let isOpen = true;
   let wasOpen = false;
   socket.onopen = () => {
@@ -35,9 +34,7 @@ export async function* readMessages<T = unknown>(
     if (waiting.length > MAX_WAITING) waiting.shift();
     wake();
   };
-  socket.onerror = () => {
-    if (!wasOpen) fault = new Error(NO_CONNECTION);
-  };
+  socket.onerror = () => {};
   socket.onclose = () => {
     isOpen = false;
     wake();
@@ -52,7 +49,7 @@ export async function* readMessages<T = unknown>(
       else if (isOpen) await new Promise<void>((resolve) => (wake = resolve));
       else break;
     }
-    if (fault !== null) throw fault;
+    if (!wasOpen) throw await explain(url);
   } finally {
     signal?.removeEventListener("abort", abort);
     socket.close();
@@ -81,7 +78,8 @@ export async function sendMessages(
     socket.onerror = () => {};
     socket.onclose = ({ reason }) => {
       const closed = reason === "" ? "the connection was closed" : `the connection was closed: ${reason}`;
-      reject(new Error(wasOpen ? closed : NO_CONNECTION));
+      if (wasOpen) reject(new Error(closed));
+      else explain(url).then(reject);
     };
   });
   const send = async (): Promise<void> => {
@@ -101,7 +99,21 @@ export async function sendMessages(
   }
 }
 
-const NO_CONNECTION = "the connection was rejected, or the service cannot be reached";
+const REASON_MS = 10_000;
+
+/** A `WebSocket` does not tell why it was rejected: the same request without an upgrade gets the reason. */
+async function explain(url: string): Promise<Error> {
+  try {
+    const response = await fetch(url.replace(/^ws/, "http"), { signal: AbortSignal.timeout(REASON_MS) });
+    if (response.status !== UPGRADE_REQUIRED) return await readApiError(response);
+    return new Error("the connection was rejected: probably another client is connected, or the service is busy");
+  } catch (error) {
+    return new ApiError(0, { code: "no_answer", detail: "the service cannot be reached" }, null, { cause: error });
+  }
+}
+
+/** The request itself is right. */
+const UPGRADE_REQUIRED = 426;
 
 function openSocket(url: string, Socket: typeof WebSocket | undefined): WebSocket {
   if (Socket === undefined) throw new Error("no WebSocket here: use Node 22 or newer, or pass one as an option");

@@ -301,21 +301,25 @@ test("parallel starts never exceed the capacity of a node", async () => {
   for (const result of started) if (result.status === "rejected") rejectsWith("capacity_exhausted")(result.reason);
 });
 
-test("a node that lacks the graph or the file of a process leaves it to another one; the last one lets it fail", async () => {
-  const lost = await stage({ isAlone: false });
-  const { user, sourceUuid } = lost;
-  const uuid = await lost.start();
-  const lease = { leaseSeconds: 1 };
-  const prepare: SupervisorDeps["prepare"] = async ({ graph }) => {
-    throw new ServiceError("graph_not_found", { detail: `there is no graph ${graph}` });
-  };
-  const lacking = await stage({ user, sourceUuid, lease, isAlone: false, needs: { prepare } });
-  await until(() => lacking.node.canTakeOver);
-  const able = await stage({ user, sourceUuid, lease, isAlone: false });
-  await lose(lost);
-  await until(() => able.supervisor.held(uuid)?.state === "running");
-  assert.equal((await able.row(uuid))?.errorCode, null);
-  await able.supervisor.close();
-  await until(async () => (await lacking.row(uuid))?.state === "failed");
-  assert.equal((await lacking.row(uuid))?.errorCode, "graph_not_found");
-});
+for (const order of ["before", "after"])
+  test(`a node that lacks the graph of a process leaves it to another one, and lets it fail ${order} it has declined it`, async () => {
+    const lost = await stage({ isAlone: false });
+    const { user, sourceUuid } = lost;
+    const uuid = await lost.start();
+    const lease = { leaseSeconds: 1 };
+    const prepare: SupervisorDeps["prepare"] = async ({ graph }) => {
+      throw new ServiceError("graph_not_found", { detail: `there is no graph ${graph}` });
+    };
+    const lacking = await stage({ user, sourceUuid, lease, isAlone: false, needs: { prepare } });
+    await until(() => lacking.node.canTakeOver);
+    const able = await stage({ user, sourceUuid, lease, isAlone: false });
+    await lose(lost);
+    await until(() => able.supervisor.held(uuid)?.state === "running");
+    assert.equal((await able.row(uuid))?.errorCode, null);
+    await able.supervisor.close();
+    // Either node may have been the first to claim it.
+    const declined = order === "after" ? [lacking.node.uuid] : [];
+    await database.sql`update processes set declined_by = ${database.sql.json(declined)} where uuid = ${uuid}`;
+    await until(async () => (await lacking.row(uuid))?.state === "failed");
+    assert.equal((await lacking.row(uuid))?.errorCode, "graph_not_found");
+  });

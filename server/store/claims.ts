@@ -43,8 +43,10 @@ const MAX_CLAIMED = 64;
  */
 export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly ProcessRow[]> {
   const { nodeUuid, isAlone, canTakeOver, labels, held, isPatient, only = null } = claimer;
+  // What every live machine has declined is claimed once more, and fails: those that could run it may have ended.
   const isFree = sql`
-    state not in ('finished', 'failed') and not declined_by ? ${nodeUuid} and ${sql.json(labels)} @> labels
+    state not in ('finished', 'failed') and ${sql.json(labels)} @> labels
+    and (not declined_by ? ${nodeUuid} or not exists (select from nodes where ${canRun(sql)}))
     and case
       -- Given up by this machine. Without \`started_at\`: being started here.
       when processes.node_uuid = ${nodeUuid} then started_at is not null
@@ -86,10 +88,12 @@ export async function declineProcess(sql: Queries, { uuid, fence }: Claim, nodeU
   const { count } = await sql`
     update processes set node_uuid = null, declined_by = declined_by || to_jsonb(${nodeUuid}::text)
     where uuid = ${uuid} and fence = ${fence}
-      and exists (
-        select from nodes where lease_until > now() and nodes.uuid <> ${nodeUuid} and not processes.declined_by ? nodes.uuid::text)`;
+      and exists (select from nodes where nodes.uuid <> ${nodeUuid} and ${canRun(sql)})`;
   return count > 0;
 }
+
+/** A live machine that has not declined the process. */
+const canRun = (sql: Queries) => sql`lease_until > now() and not processes.declined_by ? nodes.uuid::text`;
 
 /** Processes that no machine has room for, or whose labels no live machine has. */
 export async function countWaiting(sql: Queries): Promise<number> {

@@ -9,7 +9,7 @@ import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { ApiError, type NewOutput, Windhover } from "../../client/client.ts";
+import { ApiError, type NewOutput, readMessages, sendMessages, Windhover } from "../../client/client.ts";
 import { writeAll } from "../../docs/write/all.ts";
 import { SCOPES } from "../../schemas/api/keys.ts";
 import { buildClient } from "../../setup/client.mjs";
@@ -234,6 +234,21 @@ async def main():
 asyncio.run(main())
 print("all of them")
 `;
+
+test("a websocket that is rejected, or cannot be opened, says why", async () => {
+  const { WebSocket } = (await import("ws")) as unknown as { WebSocket: typeof globalThis.WebSocket };
+  const unknown = "00000000-0000-4000-8000-000000000000";
+  const base = service.url.replace("http", "ws");
+  for (const [url, code] of [
+    [`${base}/process/${unknown}/detection_data?api_key=${MASTER_KEY}`, "process_not_found"],
+    [`${base}/process/${unknown}/detection_data?api_key=wh_wrong`, "api_key_invalid"],
+    ["ws://127.0.0.1:9/", "no_answer"],
+  ] as const) {
+    const isRight = (error: unknown) => error instanceof ApiError && error.code === code;
+    await assert.rejects(readMessages(url, { WebSocket }).next(), isRight, code);
+    await assert.rejects(sendMessages(url, [{}], { WebSocket }), isRight, code);
+  }
+});
 
 test("generated pages and the client are up to date; if not: npm run generate", async () => {
   const document = await (await fetch(`${service.url}/openapi.json`)).json();
