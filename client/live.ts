@@ -106,7 +106,7 @@ async function explain(url: string): Promise<Error> {
   try {
     const response = await fetch(url.replace(/^ws/, "http"), { signal: AbortSignal.timeout(REASON_MS) });
     if (response.status !== UPGRADE_REQUIRED) return await readApiError(response);
-    return new Error("the connection was rejected: probably another client is connected, or the service is busy");
+    return new Error("the connection was rejected: no such process is running, or another client is connected");
   } catch (error) {
     return new ApiError(0, { code: "no_answer", detail: "the service cannot be reached" }, null, { cause: error });
   }

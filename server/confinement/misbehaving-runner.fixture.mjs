@@ -55,4 +55,4 @@ process.on("message", async ({ type, id, job }) => {
   const { sourceUri, attach } = job;
   process.send({ type: "reply", id, error: null, result: { outcomes, privileges, names, sourceUri, attach } });
 });
-process.send({ type: "hello", protocol: 7, pid: process.pid });
+process.send({ type: "hello", protocol: 8, pid: process.pid });

@@ -240,7 +240,6 @@ test("a websocket that is rejected, or cannot be opened, says why", async () => 
   const unknown = "00000000-0000-4000-8000-000000000000";
   const base = service.url.replace("http", "ws");
   for (const [url, code] of [
-    [`${base}/process/${unknown}/detection_data?api_key=${MASTER_KEY}`, "process_not_found"],
     [`${base}/process/${unknown}/detection_data?api_key=wh_wrong`, "api_key_invalid"],
     ["ws://127.0.0.1:9/", "no_answer"],
   ] as const) {
@@ -248,6 +247,8 @@ test("a websocket that is rejected, or cannot be opened, says why", async () => 
     await assert.rejects(readMessages(url, { WebSocket }).next(), isRight, code);
     await assert.rejects(sendMessages(url, [{}], { WebSocket }), isRight, code);
   }
+  const url = `${base}/process/${unknown}/detection_data?api_key=${MASTER_KEY}`;
+  await assert.rejects(readMessages(url, { WebSocket }).next(), /was rejected: no such process is running/);
 });
 
 test("generated pages and the client are up to date; if not: npm run generate", async () => {
