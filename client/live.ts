@@ -15,7 +15,7 @@ export interface SocketOptions {
 
 /**
  * Messages of `detection_data_url` or `drone_data_url` of a process, until it ends or the loop is left. Rejects with
- * `ApiError` if the service rejects the connection or cannot be reached.
+ * `ApiError` if the key is rejected or the service cannot be reached, and with an error if the process takes no client.
  */
 export async function* readMessages<T = unknown>(
   url: string,
