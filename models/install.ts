@@ -1,14 +1,16 @@
 /** Installs a model: fetches, verifies and converts it. Skips the steps that are already done. */
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { modelFolders } from "./cache.ts";
+import type { Conversion } from "./card.ts";
 import { convertWeights, findConverted } from "./converted.ts";
 import { type Fetching, WeightsFetcher } from "./fetch/weights.ts";
-import { hasDigest, removeStaleParts } from "./files.ts";
+import { hasDigest, removeStaleParts, withStorageFaults } from "./files.ts";
 import type { FoundCard } from "./find-card.ts";
 import { int8KernelsHere, listInt8Kernels } from "./int8-kernels.ts";
 import { optimise } from "./onnxruntime.ts";
-import { type Model, openCard, openFloat, openTunedCard, weightsFile } from "./open.ts";
+import { convertFloat, findFloat, type Model, openCard, openFloat, weightsFile } from "./open.ts";
 import { measureTuning, readTuning, writeTuning } from "./tuning.ts";
 
 export interface Installed extends Model {
@@ -45,31 +47,46 @@ async function install(found: FoundCard, fetcher: WeightsFetcher, installing: In
   if (!wasThere) installing.onAdded?.(file);
   await convert(found, installing);
   const model = await openCard(found);
-  await tune(found, model.file, installing);
-  await optimiseAll(found, model.file, installing);
+  if (card.convert !== undefined) {
+    const tuned = await tune(found, card.convert, model.file, installing);
+    // Both are used on this machine: by default, and by `providers: [auto]`.
+    for (const network of new Set([model.file, tuned])) {
+      const made = await optimise(network);
+      if (made !== null) installing.onAdded?.(made);
+    }
+  }
   return { ...model, fetched: !isWhole };
 }
 
-/** The networks that are used on this machine: by default, and by `providers: [auto]`. */
-async function optimiseAll(found: FoundCard, file: string, installing: Installing): Promise<void> {
-  if (found.card.convert === undefined) return;
-  const { file: tuned } = await openTunedCard(found);
-  for (const network of new Set([file, tuned])) {
-    const made = await optimise(network);
-    if (made !== null) installing.onAdded?.(made);
-  }
-}
-
-/** Once for each machine. Keeps only the network that is used. */
-async function tune(found: FoundCard, file: string, installing: Installing): Promise<void> {
+/** Measures once for each machine. Keeps and returns only the network that is used. */
+async function tune(found: FoundCard, convert: Conversion, int8: string, installing: Installing): Promise<string> {
   const { card } = found;
-  if (card.convert === undefined || (await readTuning(card, file)) !== null) return;
+  const known = await readTuning(card, int8);
+  if (known?.precision === "int8") return int8;
+  const wasThere = await findFloat(found, convert);
+  if (known !== null) {
+    const float32 = wasThere ?? (await openFloat(found, convert));
+    if (wasThere === null) installing.onAdded?.(float32);
+    return float32;
+  }
   installing.report("measuring the precision and the threads for this CPU");
-  const float32 = await openFloat(found, card.convert);
-  const tuning = await measureTuning(card, { int8: file, float32 });
-  if (tuning.precision === "int8") await rm(float32, { force: true });
-  const kept = await writeTuning(card, file, tuning);
-  installing.onAdded?.(kept);
+  const { converted } = modelFolders();
+  // A folder of its own: another process may measure the same model, and removes what it does not use.
+  const folder = await withStorageFaults(converted, () => mkdtemp(join(converted, ".part-")));
+  try {
+    const float32 = wasThere ?? (await convertFloat(found, convert, folder));
+    const tuning = await measureTuning(card, { int8, float32 });
+    const isUsed = tuning.precision === "float32";
+    const kept = wasThere ?? join(converted, basename(float32));
+    if (isUsed && wasThere === null) {
+      await withStorageFaults(converted, () => rename(float32, kept));
+      installing.onAdded?.(kept);
+    }
+    installing.onAdded?.(await writeTuning(card, int8, tuning));
+    return isUsed ? kept : int8;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 async function convert({ card }: FoundCard, installing: Installing): Promise<void> {

@@ -18,19 +18,24 @@ import { findConverted } from "./converted.ts";
 import { ModelFault, NotInstalled } from "./fault.ts";
 import type { Fetching } from "./fetch/weights.ts";
 import { digestBytes } from "./files.ts";
-import { type FoundCard, findBuiltIn, findCard, getCommand, listCardFiles } from "./find-card.ts";
+import { type FoundCard, findCard, getCommand, listCardFiles } from "./find-card.ts";
 import { installModels } from "./install.ts";
 import { listInt8Kernels } from "./int8-kernels.ts";
 import { makeYolox } from "./onnx.fixture.ts";
-import { isInstalled, openModel, weightsFile } from "./open.ts";
+import { loadOnnxruntime } from "./onnxruntime.ts";
+import { isInstalled, openModel, openTuned, weightsFile } from "./open.ts";
+import { findOptimised } from "./optimised.ts";
 import { writeTflite } from "./tflite/read-model.fixture.ts";
-
-/** The models in this machine's cache, read before the tests set their own cache folder. */
-const REAL = weightsFile(findBuiltIn("default").card);
+import { writeTuning } from "./tuning.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-open-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const usual = process.env.WINDHOVER_CACHE_DIR;
 process.env.WINDHOVER_CACHE_DIR = join(folder, "cache");
+after(() => {
+  if (usual === undefined) delete process.env.WINDHOVER_CACHE_DIR;
+  else process.env.WINDHOVER_CACHE_DIR = usual;
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const ONNX = makeYolox(80);
 const card = (text = ""): string =>
@@ -41,7 +46,28 @@ const FETCHING: Fetching = {
   ...{ report: () => {}, signal: new AbortController().signal, command: getCommand },
 };
 
-const takeReal = (found: FoundCard): FoundCard => ({ ...found, card: { ...found.card, sources: [{ path: REAL }] } });
+const TINY = writeTflite(sketchTflite(sketchDetector(3)));
+const ORT_VERSION = (await loadOnnxruntime()).env.versions.node ?? "";
+
+/** A card whose weights are converted, of this name. */
+function writeTiny(name: string, options = ""): FoundCard {
+  const file = join(folder, `${name}.yaml`);
+  writeFileSync(join(folder, "tiny.tflite"), TINY);
+  writeFileSync(
+    file,
+    `model: ${name}\nabout: Tiny.\nlicence: MIT\nsources: [{ path: tiny.tflite }]\nsha256: ${digestBytes(TINY)}\n` +
+      `convert: { from: efficientdet-tflite${options} }\ninput: { width: 128, height: 128, type: uint8, layout: nhwc, anchor: top-left }\n` +
+      "labels: [bolt, nut, washer]\ndecoder: { family: efficientdet }\n",
+  );
+  return findCard(file);
+}
+
+/** What was made of the weights of a model. */
+const listMade = (name: string): readonly string[] =>
+  readdirSync(modelFolders().converted)
+    .filter((file) => file.startsWith(`${name}-128x128-`))
+    .map((file) => join(modelFolders().converted, file))
+    .sort();
 
 test("names the install command for a missing model, and fetches nothing", async () => {
   await assert.rejects(
@@ -92,81 +118,80 @@ test("prefers a card in the user's folder to Windhover's of the same name", () =
   rmSync(join(cards, "aerial.yaml"));
 });
 
-test("converts weights once, verifies them on opening and converts again after damage", {
-  skip: !existsSync(REAL) && "the default model is not in the cache; `npx windhover models get default` fetches it",
-}, async () => {
-  const found = findCard("default");
-  const files: string[] = [];
-  await installModels([takeReal(found)], FETCHING, ({ file, fetched }) => {
-    assert.ok(fetched);
-    files.push(file);
-  });
-  const [file = ""] = files;
+test("converts weights once, verifies them on opening and converts again after damage", async () => {
+  const found = writeTiny("once");
+  const added: string[] = [];
+  await installModels([found], { ...FETCHING, onAdded: (path) => added.push(path) }, ({ fetched }) =>
+    assert.ok(fetched),
+  );
+  const { file } = await openModel(found.file);
   assert.ok(file.endsWith(`-${digestBytes(readFileSync(file))}.onnx`));
-  assert.equal((await openModel("default")).file, file);
-  await installModels([takeReal(found)], FETCHING, ({ fetched }) => assert.equal(fetched, false));
+  await installModels([found], { ...FETCHING, onAdded: () => assert.fail("nothing is new") }, ({ fetched }) =>
+    assert.equal(fetched, false),
+  );
 
   truncateSync(file, 1000);
-  assert.equal((await openModel("default")).file, file);
+  assert.equal((await openModel(found.file)).file, file);
   assert.ok(file.endsWith(`-${digestBytes(readFileSync(file))}.onnx`));
-  const kept = readdirSync(modelFolders().converted).map((name) =>
-    name.replace(/^.*(\.optimised|tuning\.json)$/, "$1"),
+  assert.deepEqual(
+    listMade("once"),
+    added.filter((path) => existsSync(path) && path !== weightsFile(found.card)).sort(),
   );
-  assert.deepEqual(kept.sort(), [".optimised", file.split("/").at(-1), "tuning.json"]);
 
   // Fewer classes are another network, of the same weights.
-  const own = join(folder, "few.yaml");
-  const text = readFileSync(found.file, "utf8").replace(
-    "efficientdet-tflite }",
-    "efficientdet-tflite, classes: [car, person] }",
-  );
-  writeFileSync(own, text.replace("model: default", "model: few"));
-  const few = await openModel(own);
-  assert.deepEqual(few.labels, ["car", "person"]);
+  const few = await openModel(writeTiny("few", ", classes: [nut, bolt]").file);
+  assert.deepEqual(few.labels, ["nut", "bolt"]);
   assert.notEqual(few.file, file);
 });
 
-test("reports damaged weights, and fetches them again", {
-  skip: !existsSync(REAL) && "the default model is not in the cache",
-}, async () => {
-  const found = takeReal(findCard("default"));
+test("reports damaged weights, and fetches them again", async () => {
+  const found = writeTiny("damaged");
   await installModels([found], FETCHING);
   rmSync(modelFolders().converted, { recursive: true, force: true });
+  rmSync(join(folder, "tiny.tflite"));
   truncateSync(weightsFile(found.card), 4000);
-  await assert.rejects(openModel("default"), (error) => {
+  await assert.rejects(openModel(found.file), (error) => {
     assert.ok(error instanceof ModelFault);
-    return /is damaged:\n {2}expected sha256 [0-9a-f]{64}\n {2}found {4}sha256 [0-9a-f]{64}\nrun: npx windhover models get default$/.test(
+    return /is damaged:\n {2}expected sha256 [0-9a-f]{64}\n {2}found {4}sha256 [0-9a-f]{64}\nrun: npx windhover models get .*damaged\.yaml$/.test(
       error.message,
     );
   });
+  writeTiny("damaged");
   await installModels([found], FETCHING, ({ fetched }) => assert.equal(fetched, true));
-  assert.ok(existsSync((await openModel("default")).file));
+  assert.ok(existsSync((await openModel(found.file)).file));
 });
 
 test("needs no conversion on any CPU after an install for every CPU", async () => {
-  const file = join(folder, "tiny.yaml");
-  const tflite = writeTflite(sketchTflite(sketchDetector(3)));
-  writeFileSync(join(folder, "tiny.tflite"), tflite);
-  writeFileSync(
-    file,
-    `model: tiny\nabout: Tiny.\nlicence: MIT\nsources: [{ path: tiny.tflite }]\nsha256: ${digestBytes(tflite)}\n` +
-      `convert: { from: efficientdet-tflite }\ninput: { width: 128, height: 128, type: uint8, layout: nhwc, anchor: top-left }\n` +
-      "labels: [bolt, nut, washer]\ndecoder: { family: efficientdet }\n",
-  );
-  const found = findCard(file);
+  const found = writeTiny("every");
   const added: string[] = [];
   await installModels([found], { ...FETCHING, everyCpu: true, onAdded: (path) => added.push(path) });
-  const { convert } = found.card;
-  assert.ok(convert);
+  const { convert = assert.fail() } = found.card;
   const made = await Promise.all(
     listInt8Kernels(process.arch).map((kernels) =>
       findConverted(found.card, convert, modelFolders().converted, kernels),
     ),
   );
-  assert.deepEqual(added.slice(0, -2), [weightsFile(found.card), ...made]);
-  assert.match(added.slice(-2).join(), /-tuning\.json,.*\.optimised$/);
-  assert.ok(made.includes((await openModel(file)).file));
+  assert.deepEqual(added.slice(0, made.length), made);
+  assert.deepEqual(added.filter(existsSync).sort(), listMade("every"));
+  assert.ok(made.includes((await openModel(found.file)).file));
 });
+
+for (const precision of ["int8", "float32"] as const)
+  test(`installs the network in ${precision} where that takes less time, and names every new file`, async () => {
+    const found = writeTiny(`in-${precision}`);
+    const { file: int8 } = await openModel(found.file);
+    const measured = [{ precision, threads: 1, ms: 1, cpuMs: 1 }];
+    const tuning = await writeTuning(found.card, int8, { precision, threads: 1, measured });
+    const added: string[] = [];
+    await installModels([found], { ...FETCHING, onAdded: (path) => added.push(path) });
+    const { file } = await openTuned(found.file);
+    assert.equal(file === int8, precision === "int8");
+    const networks = [...new Set([int8, file])];
+    const optimised = await Promise.all(networks.map((one) => findOptimised(one, ORT_VERSION)));
+    assert.deepEqual([...networks, ...optimised, tuning].sort(), listMade(found.card.model));
+    const isNew = (path: string | null) => path !== int8;
+    assert.deepEqual(added, [...networks, ...optimised].filter(isNew));
+  });
 
 test("rejects weights that are not an EfficientDet, with the reason", async () => {
   const file = join(folder, "bad.yaml");

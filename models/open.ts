@@ -33,9 +33,8 @@ export async function openCard(found: FoundCard): Promise<Model> {
 }
 
 /** As it takes the least processor time on this machine; without a measurement as `openModel` does. */
-export const openTuned = async (nameOrCardPath: string): Promise<Model> => openTunedCard(findCard(nameOrCardPath));
-
-export async function openTunedCard(found: FoundCard): Promise<Model> {
+export async function openTuned(nameOrCardPath: string): Promise<Model> {
+  const found = findCard(nameOrCardPath);
   const model = await openCard(found);
   const { card } = found;
   const tuning = await readTuning(card, model.file);
@@ -45,13 +44,19 @@ export async function openTunedCard(found: FoundCard): Promise<Model> {
   return { ...model, threads, file: await openFloat(found, card.convert) };
 }
 
-/** The network of a converted model in float32. */
+const floatHere = () => ({ ...int8KernelsHere(), precision: "float32" }) as const;
+
+/** The network of a converted model in float32, or null. */
+export const findFloat = ({ card }: FoundCard, convert: Conversion): Promise<string | null> =>
+  findConverted(card, convert, modelFolders().converted, floatHere());
+
+/** The same, converted if needed. */
 export async function openFloat(found: FoundCard, convert: Conversion): Promise<string> {
-  const { converted } = modelFolders();
-  const target = { ...int8KernelsHere(), precision: "float32" } as const;
-  const file = await findConverted(found.card, convert, converted, target);
-  return file ?? convertWeights(found.card, convert, await findWeights(found), converted, target);
+  return (await findFloat(found, convert)) ?? convertFloat(found, convert, modelFolders().converted);
 }
+
+export const convertFloat = async (found: FoundCard, convert: Conversion, folder: string): Promise<string> =>
+  convertWeights(found.card, convert, await findWeights(found), folder, floatHere());
 
 export type Location =
   | { readonly onnx: string; readonly weights: null }

@@ -2,7 +2,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { CST, type Document, LineCounter, Parser, parseDocument } from "yaml";
+import type { JsonRecord } from "../schemas/json.ts";
 import { OWN_SCHEMAS } from "../schemas/own-schemas.ts";
+import { fillDefaults, fits } from "../schemas/plain-schema.ts";
 import { didYouMean } from "../schemas/suggest.ts";
 import { ModelCard } from "./card.ts";
 import { type CardError, describeErrors, locateError } from "./card-errors.ts";
@@ -59,16 +61,23 @@ export function parseCard(text: string, file: string): ModelCard {
   };
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new CardFault(`${place(0)}: this is not a card; expected a map that begins with \`model: NAME\``);
-  check ??= new Ajv(AJV).compile(ModelCard);
-  if (!check(value)) {
-    findFaults ??= new Ajv({ ...AJV, allErrors: true, verbose: true }).compile(ModelCard);
-    // May be valid now: the first check has filled in defaults.
-    const { errors } = findFaults(value) ? check : findFaults;
-    throw locate(describeErrors(errors ?? []));
-  }
-  const errors = CHECKS.flatMap((checkCard) => checkCard(value));
+  const filled = fillDefaults(ModelCard, value as JsonRecord);
+  const card = fits(SCHEMA, filled) ? (filled as unknown as ModelCard) : checkByAjv(value, locate);
+  const errors = CHECKS.flatMap((checkCard) => checkCard(card));
   if (errors.length > 0) throw locate(errors);
-  return value;
+  return card;
+}
+
+const SCHEMA = ModelCard as unknown as JsonRecord;
+
+/** Compiling the schema takes longer than anything else when a model is opened. */
+function checkByAjv(value: object, locate: (errors: readonly CardError[]) => CardFault): ModelCard {
+  check ??= new Ajv(AJV).compile(ModelCard);
+  if (check(value)) return value;
+  findFaults ??= new Ajv({ ...AJV, allErrors: true, verbose: true }).compile(ModelCard);
+  // May be valid now: the first check has filled in defaults.
+  const { errors } = findFaults(value) ? check : findFaults;
+  throw locate(describeErrors(errors ?? []));
 }
 
 function compose(text: string, file: string, lines: LineCounter, place: (offset: number) => string): Document {

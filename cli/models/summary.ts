@@ -1,5 +1,6 @@
 /** The description of a model, as data and as a page. */
 import { readFileSync, statSync } from "node:fs";
+import type { ModelCard } from "../../models/card.ts";
 import { ModelFault, NotInstalled } from "../../models/fault.ts";
 import { nameSource } from "../../models/fetch/weights.ts";
 import { type FoundCard, getCommand, listCardFiles } from "../../models/find-card.ts";
@@ -132,11 +133,24 @@ export interface InstalledModel {
   readonly labels: readonly string[];
 }
 
+/** By file, with what the file was then: a server lists the models for every process that it starts. */
+const readCards = new Map<string, { readonly state: string; readonly card: ModelCard }>();
+
+function readKnownCard(file: string): ModelCard {
+  const { ino, size, mtimeNs } = statSync(file, { bigint: true });
+  const state = `${ino} ${size} ${mtimeNs}`;
+  const known = readCards.get(file);
+  if (known?.state === state) return known.card;
+  const card = readCard(file);
+  readCards.set(file, { state, card });
+  return card;
+}
+
 /** Models whose weights are installed; invalid cards are skipped. */
 export async function listInstalled(): Promise<readonly InstalledModel[]> {
   const found = listCardFiles().map(async ({ name, file, origin }) => {
     try {
-      const card = readCard(file);
+      const card = readKnownCard(file);
       const isThere = await isInstalled({ card, file, origin, askedFor: name });
       return isThere ? [{ name, labels: labelsOf(card) }] : [];
     } catch {

@@ -3,7 +3,7 @@ import type { ModelCard } from "../../models/card.ts";
 import { listCardFiles } from "../../models/find-card.ts";
 import { COCO } from "../../models/labels.ts";
 import { readCard } from "../../models/read-card.ts";
-import { DECODE_SCORES, EVERY_SCORES, KNOWN_MODELS, type KnownModel } from "./known-models.ts";
+import { DECODE_SCORES, EVERY_SCORES, KNOWN_MODELS, type KnownModel, NARROWED } from "./known-models.ts";
 import { code, made, table } from "./markdown.ts";
 
 export function writeModels(): string {
@@ -64,10 +64,21 @@ export function writeModels(): string {
         model,
         `${inferenceMs} ms`,
         `${x64Ms.vnni} ms`,
-        x64Ms.withoutVnni === null ? "–" : `${x64Ms.withoutVnni} ms`,
+        `${x64Ms.withoutVnni} ms`,
       ]),
     ),
-    "One inference, one thread: the median on ARM, the minimum on x86-64 (Sapphire Rapids). The times without VNNI are those of a prototype of this conversion on AVX-512; they were not measured again with the current weights. CPUs without VNNI (`grep -o 'avx512_vnni\\|avx_vnni' /proc/cpuinfo` prints nothing) add products of int8 numbers in 16 bits, which can overflow. For these CPUs, the conversion narrows pairs of weights so that they cannot, without a measurable loss of COCO AP on the images above. The cache stores the conversion for each kind of CPU under its own name, so that machines can share a cache; `npx windhover models get --every-cpu` creates all of them, as the image does.",
+    "One inference, one thread: the median on ARM, the minimum on x86-64 (Sapphire Rapids with VNNI, Skylake with AVX-512 without it). CPUs without VNNI (`grep -o 'avx512_vnni\\|avx_vnni' /proc/cpuinfo` prints nothing) add products of int8 numbers in 16 bits, which can overflow. For these CPUs, the conversion narrows pairs of weights so that they cannot, without a loss of COCO AP. Measured on Skylake in turns, against the same weights with onnxruntime's exact kernels:",
+    table(
+      ["Model", "exact kernels, min / median", "narrowed pairs, min / median", "AP exact", "AP narrowed"],
+      NARROWED.map(({ model, exactMs, narrowedMs, ap }) => [
+        model,
+        `${exactMs.join(" / ")} ms`,
+        `${narrowedMs.join(" / ")} ms`,
+        ap.exact.toFixed(1),
+        ap.narrowed.toFixed(1),
+      ]),
+    ),
+    "The cache stores the conversion for each kind of CPU under its own name, so that machines can share a cache; `npx windhover models get --every-cpu` creates all of them, as the image does.",
     "Imported models keep their weights. For int8 models, onnxruntime uses slower, exact kernels on x86-64 without VNNI, and only there.",
     "## COCO classes",
     `${COCO.join(", ")}. \`class_id\` is the index in this list, from 0.`,

@@ -42,12 +42,18 @@ export async function startRegistry(name: string, files: Readonly<Record<string,
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  Object.assign(process.env, {
+  const settings = {
     npm_config_registry: `http://127.0.0.1:${port}/`,
     npm_config_cache: join(folder, "npm-cache"),
     npm_config_noproxy: "127.0.0.1",
-  });
+  };
+  const before = Object.keys(settings).map((key) => [key, process.env[key]] as const);
+  Object.assign(process.env, settings);
   after(() => {
+    for (const [key, value] of before) {
+      if (value === undefined) delete process.env[key];
+      else process.env[key] = value;
+    }
     server.closeAllConnections();
     server.close();
     rmSync(folder, { recursive: true, force: true });
