@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
-import { Checks, MOST_PATTERN_CHARACTERS } from "./bounded-check.ts";
+import { Checks } from "./bounded-check.ts";
+import { MOST_PATTERN_CHARACTERS } from "./plain-schema.ts";
 
 const LETTERS = Type.String({ pattern: "^[a-z]+$", maxLength: 3 * MOST_PATTERN_CHARACTERS });
 const check = new Checks({}).by(Type.Object({ text: LETTERS, count: Type.Optional(Type.Integer()) }));

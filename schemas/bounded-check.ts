@@ -13,8 +13,10 @@ import {
   type ValidateFunction,
 } from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
+import type { Json } from "./json.ts";
 import { maskCredentials } from "./mask.ts";
 import { OWN_SCHEMAS } from "./own-schemas.ts";
+import { countCharacters, fits, MOST_PATTERN_CHARACTERS } from "./plain-schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** Returns no faults for a valid value. Paths are JSON pointers. */
@@ -22,8 +24,6 @@ export type Check = (value: unknown) => readonly InputFault[];
 
 /** For a value with more numbers, texts, lists and objects, only the first fault is reported. */
 const MOST_VALUES = 2000;
-/** Longer texts are not tested again when all faults are collected. */
-export const MOST_PATTERN_CHARACTERS = 4096;
 
 /**
  * For collecting all faults: ajv then tests the pattern even if the length is wrong. The first pass, which decides, stops
@@ -38,10 +38,6 @@ const engine = (pattern: string, flags: string) => {
 };
 // Required by ajv's type; only used for standalone code.
 const regExp = Object.assign(engine, { code: "new RegExp" });
-
-/** Characters of a text; of one that is longer than the limit in any case, not counted. */
-const countCharacters = (text: string, limit: number): number =>
-  text.length > 2 * limit ? text.length : [...text].length;
 
 /** In place of ajv's own, which count the characters of any text. */
 const LENGTHS = (["minLength", "maxLength"] as const).map((keyword): CodeKeywordDefinition => {
@@ -70,13 +66,19 @@ interface Compiler {
 }
 const MOST_COMPILED = 2_000;
 
+/** So many values of a schema are checked before it is compiled: most schemas of a program see fewer. */
+const FIRST_VALUES = 8;
+
 export class Checks {
   readonly #quick: Compiler;
   readonly #thorough: Compiler;
   /** By schema: every child process and every endpoint has checks of the same schemas. */
   readonly #known = new WeakMap<object, Check>();
+  /** Whether a valid value stays as it is. */
+  readonly #isReading: boolean;
 
   constructor(options: Options, prepare: (ajv: Ajv2020) => void = () => {}) {
+    this.#isReading = options.useDefaults === undefined;
     const base = { ...OWN_SCHEMAS, verbose: true, logger: false, ...options } as const;
     this.#quick = { ajv: new Ajv2020({ ...base, allErrors: false }), compiled: new Map() };
     const thorough = new Ajv2020({ ...base, allErrors: true, code: { ...base.code, regExp } });
@@ -98,7 +100,12 @@ export class Checks {
   #make(schema: TSchema | AnySchema): Check {
     const isFit = compileLater(this.#quick, schema as AnySchema);
     const findAll = compileLater(this.#thorough, schema as AnySchema);
+    let left = this.#isReading ? FIRST_VALUES : 0;
     return (value) => {
+      if (left > 0) {
+        left -= 1;
+        if (fits(schema as Json, value as Json)) return [];
+      }
       const quick = isFit();
       if (quick(value)) return [];
       if (hasMoreThan(MOST_VALUES, value)) return describeFaults(quick.errors ?? []);

@@ -2,7 +2,8 @@
 import addFormats from "ajv-formats";
 import type { TSchema } from "typebox";
 import { ANY_CASE } from "../schemas/api/records.ts";
-import { type Check, Checks, MOST_PATTERN_CHARACTERS } from "../schemas/bounded-check.ts";
+import { type Check, Checks } from "../schemas/bounded-check.ts";
+import { MOST_PATTERN_CHARACTERS } from "../schemas/plain-schema.ts";
 
 const plain = new Checks({}, (ajv) => {
   addFormats.default(ajv);

@@ -160,7 +160,7 @@ function splitOutside(text: string, separator: string): readonly string[] {
 export function intersectCaps(a: Caps, b: Caps): Caps {
   if (a === "any") return b;
   if (b === "any") return a;
-  if (a === "encoded") return b === "encoded" ? b : b.filter((structure) => !isRaw(structure));
+  if (a === "encoded") return b === "encoded" ? b : withoutRaw(b);
   if (b === "encoded") return intersectCaps(b, a);
   const known = intersections.get(a) ?? new WeakMap();
   const common = known.get(b) ?? intersectLists(a, b);
@@ -168,15 +168,33 @@ export function intersectCaps(a: Caps, b: Caps): Caps {
   return common;
 }
 
-type CapsList = Exclude<Caps, string>;
+export type CapsList = Exclude<Caps, string>;
 
-/** The same elements are linked in every graph, and their parsed caps are the same objects. */
+/** The same elements are linked in every graph: their parsed caps, and all that follows from them, are the same objects. */
 const intersections = new WeakMap<CapsList, WeakMap<CapsList, Caps>>();
 
+const withoutRaw = rememberCaps((caps) => caps.filter((structure) => !isRaw(structure)));
+
+/** Calls `derive` once for each caps object. */
+export function rememberCaps(derive: (caps: CapsList) => CapsList): (caps: CapsList) => CapsList {
+  const known = new WeakMap<CapsList, CapsList>();
+  return (caps) => {
+    const derived = known.get(caps) ?? derive(caps);
+    known.set(caps, derived);
+    return derived;
+  };
+}
+
+/** `a` or `b` itself if it is not narrowed: what follows is then known from other branches of the graph. */
 function intersectLists(a: CapsList, b: CapsList): Caps {
   const common = a.flatMap((left) => b.flatMap((right) => intersectStructures(left, right) ?? []));
+  if (isSame(common, a)) return a;
+  if (isSame(common, b)) return b;
   return common.length > MAX_STRUCTURES ? "any" : common;
 }
+
+const isSame = (a: CapsList, b: CapsList): boolean =>
+  a.length === b.length && a.every((structure, index) => structure === b[index]);
 
 export const canAgree = (a: Caps, b: Caps): boolean => {
   const common = intersectCaps(a, b);
@@ -195,8 +213,13 @@ function intersectStructures(a: CapsStructure, b: CapsStructure): CapsStructure 
     if (common === null) return null;
     fields.set(name, common);
   }
+  if ((a.features === b.features || b.features === "ANY") && areSame(fields, a.fields)) return a;
+  if ((a.features === b.features || a.features === "ANY") && areSame(fields, b.fields)) return b;
   return { mediaType: a.mediaType, features: a.features === "ANY" ? b.features : a.features, fields };
 }
+
+const areSame = (a: CapsStructure["fields"], b: CapsStructure["fields"]): boolean =>
+  a.size === b.size && [...a].every(([name, value]) => b.get(name) === value);
 
 function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
   if (a.kind === "open" || b.kind === "open") return a.kind === "open" ? b : a;
@@ -212,11 +235,15 @@ function intersectValues(a: CapsValue, b: CapsValue): CapsValue | null {
     const choices = a.choices.filter(
       (choice) => words.has(choice) || (numbers.size > 0 && isNumeral(choice) && numbers.has(toNumber(choice))),
     );
+    if (choices.length === a.choices.length) return a;
+    if (choices.length === b.choices.length && choices.every((choice) => words.has(choice))) return b;
     return choices.length === 0 ? null : { kind: "choices", choices };
   }
   if (a.kind === "range" && b.kind === "range") {
     const minimum = Math.max(a.minimum, b.minimum);
     const maximum = Math.min(a.maximum, b.maximum);
+    if (minimum === a.minimum && maximum === a.maximum) return a;
+    if (minimum === b.minimum && maximum === b.maximum) return b;
     return minimum > maximum ? null : { kind: "range", minimum, maximum };
   }
   const range = a.kind === "range" ? a : (b as Range);

@@ -1,5 +1,14 @@
 /** Edges → links between pads, with the caps known for each link. */
-import { type Caps, type CapsStructure, type CapsValue, canAgree, intersectCaps, parseCaps } from "./caps.ts";
+import {
+  type Caps,
+  type CapsList,
+  type CapsStructure,
+  type CapsValue,
+  canAgree,
+  intersectCaps,
+  parseCaps,
+  rememberCaps,
+} from "./caps.ts";
 import { type Edge, groupBy, type Ordered } from "./connect-chains.ts";
 import type { FaultList } from "./fault.ts";
 import { isTemplate } from "./pad-names.ts";
@@ -140,15 +149,19 @@ function outputOf(part: Part, arriving: Caps): Caps {
   const onward = part.onward === null ? "any" : (parseCaps(part.onward) ?? "any");
   if (isRawVideo && arriving.length > 0) {
     if (part.factory === "decodebin") return intersectCaps(arriving, onward);
-    const kept = Object.hasOwn(KEPT, part.factory) ? KEPT[part.factory] : undefined;
-    if (kept !== undefined) {
-      const left = arriving.map((structure) => keepFields(structure, kept, part.factory === "videoflip"));
-      return intersectCaps(intersectCaps(left, capsOf(part, source)), onward);
-    }
+    const keep = KEEPING.get(part.factory);
+    if (keep !== undefined) return intersectCaps(intersectCaps(keep(arriving), capsOf(part, source)), onward);
   }
   // No more than its pad templates: with several source pads the caps depend on the pad that is chosen later.
   return onward;
 }
+
+const KEEPING: ReadonlyMap<string, (caps: CapsList) => CapsList> = new Map(
+  Object.entries(KEPT).map(([factory, kept]) => [
+    factory,
+    rememberCaps((caps) => caps.map((structure) => keepFields(structure, kept, factory === "videoflip"))),
+  ]),
+);
 
 function keepFields(structure: CapsStructure, kept: readonly string[], turns: boolean): CapsStructure {
   const fields = new Map([...structure.fields].filter(([name]) => kept.includes(name)));

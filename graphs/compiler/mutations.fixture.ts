@@ -1,5 +1,6 @@
 /** Graphs damaged at random, as fast-check arbitraries. */
 import fc from "fast-check";
+import { anyCharacter } from "../../test/any-character.fixture.ts";
 
 const WORDS = [
   ...["from", "to", "when", "name", "caps", "graph", "params", "chains", "slots", "extends", "set", "insert", "remove"],
@@ -80,7 +81,7 @@ const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
 const piece = fc.oneof(
   fc.constantFrom(...WORDS),
   fc.string({ maxLength: 8 }),
-  fc.string({ unit: "binary", maxLength: 4 }),
+  fc.string({ unit: anyCharacter, maxLength: 4 }),
 );
 
 const deletion = fc.tuple(place, fc.nat(40)).map(

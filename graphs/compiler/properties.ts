@@ -5,6 +5,7 @@
 import type { AnyElement } from "../../elements/element.ts";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { camel, kebab, renameKeys } from "../../schemas/names.ts";
+import { fillDefaults } from "../../schemas/plain-schema.ts";
 import type { FactoryInfo, Registry } from "../../schemas/registry.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import type { PreparedProperty, PreparedStep } from "./apply-params.ts";
@@ -13,7 +14,7 @@ import type { FaultList } from "./fault.ts";
 import { locate } from "./located.ts";
 import { checkNativeValue, findNativeProperty } from "./native-properties.ts";
 import type { PlanNode, PropertyOrigin } from "./plan.ts";
-import { coerceText, fillDefaults, validate } from "./schema-check.ts";
+import { coerceText, validate } from "./schema-check.ts";
 
 export interface CheckedProperties {
   readonly values: Record<string, Json>;

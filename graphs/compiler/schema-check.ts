@@ -1,8 +1,9 @@
-/** JSON Schema (2020-12) with ajv: validation with errors in words, defaults, and text converted to typed values. */
+/** JSON Schema (2020-12) with ajv: validation with errors in words, and text converted to typed values. */
 import { Ajv2020, type AnySchema, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import type { Json, JsonRecord } from "../../schemas/json.ts";
 import { OWN_SCHEMAS } from "../../schemas/own-schemas.ts";
+import { fits, isPlain, TYPE_NAMES } from "../../schemas/plain-schema.ts";
 import { suggest } from "../../schemas/suggest.ts";
 import { describeSchema, describeValue, listChoices } from "./describe.ts";
 import { splitPointer } from "./located.ts";
@@ -21,10 +22,8 @@ const MAX_CACHED = 1_000;
 const MAX_ERRORS = 100;
 
 const checker = new Ajv2020(OPTIONS);
-const filler = new Ajv2020({ ...OPTIONS, useDefaults: true });
 const compiled = new Map<string, ValidateFunction | string>();
 const endless = new WeakMap<ValidateFunction, boolean>();
-const fillers = new WeakMap<object, ValidateFunction>();
 
 interface SchemaFlaw {
   /** Keys from the schema down to what is wrong in it. */
@@ -35,33 +34,10 @@ interface SchemaFlaw {
   readonly suggestion?: string | undefined;
 }
 
-const TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"];
-
-const isText = (value: Json): boolean => typeof value === "string";
-const isNumber = (value: Json): boolean => Number.isFinite(value);
-const isCount = (value: Json): boolean => Number.isInteger(value) && Number(value) >= 0;
-const isType = (value: Json): boolean => typeof value === "string" && TYPES.includes(value);
-const PLAIN: Readonly<Record<string, (value: Json) => boolean>> = {
-  type: (value) =>
-    Array.isArray(value) ? value.length > 0 && value.length === new Set(value.filter(isType)).size : isType(value),
-  ...{ const: () => true, default: () => true, enum: Array.isArray, examples: Array.isArray },
-  ...{ title: isText, description: isText, minimum: isNumber, maximum: isNumber },
-  ...{ minLength: isCount, maxLength: isCount, minItems: isCount, maxItems: isCount },
-  items: isPlain,
-  anyOf: (value) => Array.isArray(value) && value.length > 0 && value.every(isPlain),
-};
-
-/** A quick check for simple schemas: the meta-schema takes 100 ms to compile. */
-function isPlain(schema: Json): boolean {
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return false;
-  return Object.entries(schema).every(
-    ([keyword, value]) => Object.hasOwn(PLAIN, keyword) && value !== undefined && PLAIN[keyword]?.(value) === true,
-  );
-}
-
 /** Errors in the schema itself. */
 export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
-  const isWellFormed = isPlain(schema) || checker.validateSchema(schema as AnySchema) === true;
+  if (isPlain(schema)) return [];
+  const isWellFormed = checker.validateSchema(schema as AnySchema) === true;
   const errors = isWellFormed ? [] : summarise(checker.errors ?? [], schema);
   if (errors.length === 0) {
     const result = compileSchema(schema);
@@ -71,12 +47,18 @@ export function checkSchema(schema: JsonRecord): readonly SchemaFlaw[] {
   }
   return errors.map(({ path, found, expected }) => {
     if (path.at(-1) !== "type") return { path, found, expected };
-    return { path, found, expected: listChoices(TYPES), suggestion: suggest(String(valueAt(schema, path)), TYPES) };
+    return {
+      path,
+      found,
+      expected: listChoices(TYPE_NAMES),
+      suggestion: suggest(String(valueAt(schema, path)), TYPE_NAMES),
+    };
   });
 }
 
 /** Empty for a valid value. A schema that cannot be compiled accepts every value (`checkSchema` reports it). */
 export function validate(schema: object, value: Json): readonly SchemaError[] {
+  if (fits(schema as JsonRecord, value)) return [];
   const check = compileSchema(schema);
   if (typeof check === "string" || isEndless(check) || check(value)) return [];
   return summarise((check.errors ?? []).slice(0, MAX_ERRORS), value);
@@ -99,19 +81,6 @@ function isEndless(check: ValidateFunction): boolean {
   });
   endless.set(check, found);
   return found;
-}
-
-/** A copy with the schema's defaults for missing values. */
-export function fillDefaults(schema: object, value: JsonRecord): JsonRecord {
-  let fill = fillers.get(schema);
-  if (fill === undefined) {
-    fill = filler.compile(schema as AnySchema);
-    filler.removeSchema(schema as AnySchema);
-    fillers.set(schema, fill);
-  }
-  const copy = structuredClone(value);
-  fill(copy);
-  return copy;
 }
 
 function compileSchema(schema: object): ValidateFunction | string {

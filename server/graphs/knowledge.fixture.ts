@@ -4,11 +4,15 @@ import { readRegistry } from "../../cli/serve/registry.ts";
 import { loadElements } from "../../elements/index.ts";
 import type { GraphKnowledge } from "./library.ts";
 
-export async function loadTestKnowledge(): Promise<GraphKnowledge> {
-  const elements = await loadElements();
-  return {
-    elements,
-    readRegistry,
-    listModels: () => listInstalled(),
-  };
+let known: Promise<GraphKnowledge> | null = null;
+
+/** Read once in a process: to find the description of GStreamer's elements takes digests of several megabytes. */
+export function loadTestKnowledge(): Promise<GraphKnowledge> {
+  known ??= load();
+  return known;
+}
+
+async function load(): Promise<GraphKnowledge> {
+  const [elements, registry] = await Promise.all([loadElements(), readRegistry()]);
+  return { elements, readRegistry: async () => registry, listModels: () => listInstalled() };
 }
