@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
+// It starts its process in the working directory in which it is loaded, and those of commands are removed with their test.
+import "esbuild";
 import { FOLDERS_VARIABLE } from "../schemas/folders.ts";
 import { runCommand } from "./main.ts";
 import { TextWriter } from "./terminal.fixture.ts";

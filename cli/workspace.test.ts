@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { elementText, SETTINGS, writeFiles } from "../elements/outside.fixture.ts";
-import { makeFolder, spawnWindhover } from "./windhover.fixture.ts";
+import { makeFolder, spawnWindhover, windhover } from "./windhover.fixture.ts";
 
 const folder = makeFolder();
 const CARD = readFileSync(fileURLToPath(new URL("../models/cards/default.yaml", import.meta.url)), "utf8");
@@ -52,9 +52,9 @@ test("an element of the workspace that throws is reported with its line", async 
 
 test("check, explain and inspect know graphs and elements of the workspace", async () => {
   const [checked, explained, inspected] = await Promise.all([
-    spawnWindhover(["check", "numbers", "wrong"], folder),
-    spawnWindhover(["explain", "later"], inside),
-    spawnWindhover(["inspect", "number"], inside),
+    windhover(["check", "numbers", "wrong"], folder),
+    windhover(["explain", "later"], inside),
+    windhover(["inspect", "number"], inside),
   ]);
   assert.equal(checked.code, 2);
   assert.match(checked.stderr, /^graphs\/wrong\.yaml:4:13: .*"strat".*did you mean "start"\?/m);
@@ -63,13 +63,13 @@ test("check, explain and inspect know graphs and elements of the workspace", asy
 });
 
 test("models of the workspace are listed", async () => {
-  const { stdout } = await spawnWindhover(["models", "list", "--json"], inside);
+  const { stdout } = await windhover(["models", "list", "--json"], inside);
   const { card, fault } = JSON.parse(stdout).find(({ name }: { name: string }) => name === "yard");
   assert.deepEqual([card, fault], [join(folder, "models/yard.yaml"), undefined]);
 });
 
 test("an unknown graph is reported with those of the workspace", async () => {
-  const { code, stderr } = await spawnWindhover(["run", "nubmers", "test:ball"], folder);
+  const { code, stderr } = await windhover(["run", "nubmers", "test:ball"], folder);
   assert.equal(code, 2);
   assert.match(
     stderr,
@@ -80,7 +80,7 @@ test("an unknown graph is reported with those of the workspace", async () => {
 test("a folder that does not exist is reported with its place in windhover.yaml", async () => {
   const other = makeFolder();
   writeFileSync(join(other, "windhover.yaml"), "elements:\n  folders: [elemnts]\n");
-  const { code, stderr } = await spawnWindhover(["inspect", "print"], other);
+  const { code, stderr } = await windhover(["inspect", "print"], other);
   assert.equal(code, 1);
   assert.match(stderr, /windhover\.yaml:2:12: elements\.folders has ".*\/elemnts"; expected an existing folder/);
 });
@@ -93,7 +93,7 @@ test("an element with the name of another one is left out, with the position of 
     "elements/track/track.ts": elementText("track"),
     "graphs/passing.yaml": "graph: passing\nchains: { main: [source, decode, { identity: { sync: false } }, print] }\n",
   });
-  const { code, lines, stderr } = await spawnWindhover(["run", "passing", "test:ball", "--frames", "2"], taken);
+  const { code, lines, stderr } = await windhover(["run", "passing", "test:ball", "--frames", "2"], taken);
   assert.deepEqual([code, lines.length], [0, 2], stderr);
   assert.match(
     stderr,

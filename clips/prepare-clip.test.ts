@@ -8,8 +8,13 @@ import { promisify } from "node:util";
 import { prepareClip } from "./prepare-clip.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-clip-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const usual = process.env.WINDHOVER_CACHE_DIR;
 process.env.WINDHOVER_CACHE_DIR = folder;
+after(() => {
+  if (usual === undefined) delete process.env.WINDHOVER_CACHE_DIR;
+  else process.env.WINDHOVER_CACHE_DIR = usual;
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const run = promisify(execFile);
 const stages: string[] = [];

@@ -10,8 +10,9 @@ import { toTransportStream } from "../media/mpegts/from-recording.ts";
 import { type ReadTs, readTs } from "../media/mpegts/read-ts.fixture.ts";
 import { publishRtsp } from "../media/rtsp/publisher.ts";
 import { H264 } from "../native/film.fixture.ts";
-import { pictures, play } from "../native/pipeline.fixture.ts";
+import { pictures, play, type Steps } from "../native/pipeline.fixture.ts";
 import { temporaryFolder } from "../test/graph.fixture.ts";
+import { keepFile } from "../test/kept-files.fixture.ts";
 import { ForkedHub } from "./hub.fixture.ts";
 import { runProgram } from "./rtmp/rtmp.fixture.ts";
 
@@ -36,8 +37,10 @@ let film: Buffer;
 let hub: ForkedHub;
 
 before(async () => {
-  const file = join(folder, "film.ts");
-  await play({ ...pictures(SECONDS * FPS), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: file }] });
+  const steps = { ...pictures(SECONDS * FPS), ...H264, muxer: ["mpegtsmux"] } satisfies Steps;
+  const file = await keepFile([JSON.stringify(steps), "ts"], (location) =>
+    play({ ...steps, file: ["filesink", { location }] }),
+  );
   film = await readFile(file);
   hub = await ForkedHub.open({
     decide: ({ path, action }) => ({

@@ -5,8 +5,9 @@ import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { ForkedHub, type HubOptions, LET_IN } from "./hub.fixture.ts";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { ForkedHub, type HubOptions } from "./hub.fixture.ts";
+import { makeFlv } from "./rtmp/clips.fixture.ts";
 
 async function open(t: TestContext, options: HubOptions = {}): Promise<ForkedHub> {
   const hub = await ForkedHub.open(options);
@@ -15,17 +16,13 @@ async function open(t: TestContext, options: HubOptions = {}): Promise<ForkedHub
   return hub;
 }
 
-/** Until `stop` is called. */
-function publish(t: TestContext, url: string, ...more: string[]): ChildProcess {
+const film = await makeFlv({ size: "320x180" });
+
+/** Until the end of the test. */
+function publish(t: TestContext, url: string): ChildProcess {
   const format = url.startsWith("rtmp") ? ["-f", "flv"] : ["-f", "rtsp", "-rtsp_transport", "tcp"];
-  const child = spawn(
-    "ffmpeg",
-    [
-      ...["-v", "error", "-re", "-f", "lavfi", "-i", "testsrc=size=320x180:rate=25", ...more],
-      ...["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "10", ...format, url],
-    ],
-    { stdio: "ignore" },
-  );
+  const args = ["-v", "error", "-re", "-stream_loop", "-1", "-i", film, "-c", "copy", ...format, url];
+  const child = spawn("ffmpeg", args, { stdio: "ignore" });
   t.after(() => child.kill("SIGKILL"));
   return child;
 }
@@ -92,33 +89,42 @@ test("after a kill, the next hub uses the same ports and finishes the recordings
   await next.next("published");
 });
 
-test("rejects clients that the server does not authorize", async (t) => {
-  const hub = await open(t, {
-    decide: ({ secret }) =>
-      secret === "right" ? LET_IN : { refusal: { kind: "unauthorized", detail: "no such key" }, recording: null },
+describe("clients that the server rejects or expels", () => {
+  let hub: ForkedHub;
+  before(async () => {
+    const wrong = { refusal: { kind: "unauthorized", detail: "no such key" }, recording: null } as const;
+    hub = await ForkedHub.open({
+      decide: ({ secret, path }) =>
+        secret === "wrong" ? wrong : { refusal: null, recording: path === "anna/drone" ? "rec" : null },
+    });
+    await hub.ports();
   });
-  const wrong = [
-    publish(t, await hub.rtmp("anna/a?api_key=wrong")),
-    publish(t, await hub.rtsp("anna/b?api_key=wrong")),
-  ];
-  await Promise.all(wrong.map((child) => once(child, "exit")));
-  publish(t, await hub.rtmp("anna/c?api_key=right"));
-  const { stream } = await hub.next("published");
-  assert.equal(stream.path, "anna/c");
-  assert.equal(hub.all("published").length, 1);
-});
+  after(() => hub.remove());
 
-test("disconnects expelled clients, and stops recordings on request", async (t) => {
-  const hub = await open(t, { decide: () => ({ refusal: null, recording: "rec" }) });
-  const publisher = publish(t, await hub.rtmp("anna/drone"));
-  await hub.next("segment");
-  hub.send({ type: "recording", allowed: false });
-  const { detail } = await hub.next("recorded");
-  assert.match(detail ?? "", /the disk is nearly full/);
-  assert.equal(hub.all("unpublished").length, 0);
-  hub.send({ type: "expel", path: "anna/drone", reason: "its source is gone" });
-  assert.equal((await hub.next("unpublished")).reason, "its source is gone");
-  await once(publisher, "exit");
+  test("rejects clients that the server does not authorize", async (t) => {
+    const wrong = [
+      publish(t, await hub.rtmp("anna/a?api_key=wrong")),
+      publish(t, await hub.rtsp("anna/b?api_key=wrong")),
+    ];
+    await Promise.all(wrong.map((child) => once(child, "exit")));
+    publish(t, await hub.rtmp("anna/c?api_key=right"));
+    const { stream } = await hub.next("published");
+    assert.equal(stream.path, "anna/c");
+    assert.equal(hub.all("published").length, 1);
+  });
+
+  test("disconnects expelled clients, and stops recordings on request", async (t) => {
+    const publisher = publish(t, await hub.rtmp("anna/drone"));
+    await hub.next("segment");
+    hub.send({ type: "recording", allowed: false });
+    const { detail } = await hub.next("recorded");
+    assert.match(detail ?? "", /the disk is nearly full/);
+    const ends = () => hub.all("unpublished").filter(({ path }) => path === "anna/drone");
+    assert.deepEqual(ends(), []);
+    hub.send({ type: "expel", path: "anna/drone", reason: "its source is gone" });
+    assert.equal((await hub.next("unpublished", ({ path }) => path === "anna/drone")).reason, "its source is gone");
+    await once(publisher, "exit");
+  });
 });
 
 test("closes a frozen publisher, and frees its path", async (t) => {
@@ -129,23 +135,6 @@ test("closes a frozen publisher, and frees its path", async (t) => {
   assert.equal((await hub.next("unpublished")).reason, "no video received for 1.5 s");
   publish(t, await hub.rtsp("anna/drone?api_key=k"));
   await hub.next("published", ({ stream }) => stream.protocol === "rtsp");
-});
-
-test("answers HTTP requests with reasons, on a private socket", async (t) => {
-  const hub = await open(t);
-  const answers = await Promise.all([
-    get(hub, "/hls/anna/missing/index.m3u8"),
-    get(hub, "/hls/../x/index.m3u8"),
-    get(hub, "/whep/anna/missing", "POST", "v=0"),
-    get(hub, "/whep/anna/drone", "POST", "x".repeat(100_000)),
-    get(hub, "/whep/anna/drone/missing", "DELETE"),
-    get(hub, "/etc/passwd"),
-  ]);
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [404, 404, 400, 413, 404, 404],
-  );
-  for (const { text } of answers) assert.ok(text.length > 5, text);
 });
 
 test("reports a port that is in use, and exits", async (t) => {
@@ -171,26 +160,49 @@ test("exits without its server, with intact recordings", async (t) => {
   assert.ok(Number(seconds) > 0, String(seconds));
 });
 
-test("logs and ignores invalid messages from the server", async (t) => {
-  const hub = await open(t);
-  hub.child.send({ type: "expel" });
-  hub.child.send({ type: "dance" });
-  hub.child.send("nothing");
-  await hub.next("log", ({ message }) => message.startsWith("invalid message from the server"));
-  assert.equal((await get(hub, "/nothing")).status, 404);
-});
-
-test("closes connections beyond the limit immediately, and counts them", async (t) => {
-  const hub = await open(t, { limits: { connections: 3 } });
-  const { rtspPort, rtmpPort } = await hub.ports();
-  const sockets = [rtspPort, rtmpPort, rtspPort].map((port) => connect(port, "127.0.0.1"));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
+describe("without publishers", () => {
+  let hub: ForkedHub;
+  before(async () => {
+    hub = await ForkedHub.open({ limits: { connections: 3 } });
+    await hub.ports();
   });
-  await hub.next("stats", ({ connections }) => connections === 3);
-  const late = connect(rtmpPort, "127.0.0.1");
-  late.on("error", () => {});
-  await once(late, "close");
-  const stats = await hub.next("stats", ({ refused }) => refused > 0);
-  assert.equal(stats.connections, 3);
+  after(() => hub.remove());
+
+  test("answers HTTP requests with reasons, on a private socket", async () => {
+    const answers = await Promise.all([
+      get(hub, "/hls/anna/missing/index.m3u8"),
+      get(hub, "/hls/../x/index.m3u8"),
+      get(hub, "/whep/anna/missing", "POST", "v=0"),
+      get(hub, "/whep/anna/drone", "POST", "x".repeat(100_000)),
+      get(hub, "/whep/anna/drone/missing", "DELETE"),
+      get(hub, "/etc/passwd"),
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404, 400, 413, 404, 404],
+    );
+    for (const { text } of answers) assert.ok(text.length > 5, text);
+  });
+
+  test("logs and ignores invalid messages from the server", async () => {
+    hub.child.send({ type: "expel" });
+    hub.child.send({ type: "dance" });
+    hub.child.send("nothing");
+    await hub.next("log", ({ message }) => message.startsWith("invalid message from the server"));
+    assert.equal((await get(hub, "/nothing")).status, 404);
+  });
+
+  test("closes connections beyond the limit immediately, and counts them", async (t) => {
+    const { rtspPort, rtmpPort } = await hub.ports();
+    const sockets = [rtspPort, rtmpPort, rtspPort].map((port) => connect(port, "127.0.0.1"));
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    await hub.next("stats", ({ connections }) => connections === 3);
+    const late = connect(rtmpPort, "127.0.0.1");
+    late.on("error", () => {});
+    await once(late, "close");
+    const stats = await hub.next("stats", ({ refused }) => refused > 0);
+    assert.equal(stats.connections, 3);
+  });
 });

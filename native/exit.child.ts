@@ -89,24 +89,18 @@ const modes: Record<string, () => unknown> = {
     const pipeline = await build({ ...pictures(-1), out: [out] });
     await pipeline.setState("PLAYING");
   },
-  async "terminate a worker"() {
-    for (let round = 0; round < 3; round += 1) {
+  async "end workers"() {
+    for (let round = 0; round < 2; round += 1) {
       const worker = startWorker("flow in a worker");
       await firstMessage(worker);
       await worker.terminate();
     }
+    console.log(await ended(startWorker("exit")));
+    const error = await new Promise<Error>((resolve) => startWorker("throw").once("error", resolve));
+    console.log(error.message);
     const { play, pictures, sink } = await import("./pipeline.fixture.ts");
     await play({ ...pictures(5), out: [sink(() => {})] });
     console.log("main plays");
-  },
-  async "exit in a worker"() {
-    const worker = startWorker("exit");
-    console.log("worker", await ended(worker));
-  },
-  async "throw in a worker"() {
-    const worker = startWorker("throw");
-    const error = await new Promise<Error>((resolve) => worker.once("error", resolve));
-    console.log("worker", error.message);
   },
   async "workers one after the other"() {
     for (let round = 0; round < 2; round += 1) {

@@ -11,19 +11,28 @@ const CAPS = "video/x-raw,format=I420,width=64,height=48,framerate=25/1";
 
 type Encoding = "h264" | "h264, open" | "h265" | "h265, open" | "jpeg";
 
-/** Two frames in three are not reference frames. */
+/**
+ * Two frames in three are not reference frames. Without rate control: with it, x264 in a process that has encoded before
+ * does not always encode the same pictures to the same stream.
+ */
 const B_FRAMES = "bframes=2:b-adapt=0:b-pyramid=0:scenecut=0";
 const x264 = (open: number): Steps => ({
   encoder: [
     "x264enc",
-    { "key-int-max": GOP, "option-string": `${B_FRAMES}:open-gop=${open}`, "speed-preset": "veryfast" },
+    {
+      ...{ "key-int-max": GOP, "speed-preset": "veryfast", pass: "quant", quantizer: 25 },
+      "option-string": `${B_FRAMES}:open-gop=${open}`,
+    },
   ],
   parser: ["h264parse"],
 });
 const x265 = (open: number): Steps => ({
   encoder: [
     "x265enc",
-    { "key-int-max": GOP, "option-string": `${B_FRAMES}:open-gop=${open}:log-level=none`, "speed-preset": "ultrafast" },
+    {
+      ...{ "key-int-max": GOP, "speed-preset": "ultrafast", qp: 25 },
+      "option-string": `${B_FRAMES}:open-gop=${open}:log-level=none`,
+    },
   ],
   parser: ["h265parse"],
 });

@@ -5,30 +5,24 @@ import { basename, join, relative, resolve, sep } from "node:path";
 const SKIPPED = new Set(["node_modules", "build", "data"]);
 const SOAK_ENDING = ".soak.ts";
 
-/** Soak tests are tests too: without `--soak` they run with small counts. */
+/** Soak tests run only when they are asked for, by their name (`--soak`) or path: what they repeat or stress, others test once. */
 const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
 
 /**
- * These only run in full: with small counts they would repeat what is tested elsewhere. `media`: server/media and
- * test/cluster kill the hub, test/soak/outputs.soak.ts attaches outputs. `notices`: delivery.soak.ts. `flight`:
- * test/flight. `fuzz`: attack.soak.ts sends generated requests, and all tests of the API validate the responses. `cluster`:
- * test/cluster kills and drains nodes, server/processes/registry.test.ts cuts them off from the database.
- * `telemetry-formats`: telemetry/, whose tests it repeats. `recipes`: test/recipes.test.ts. `fan-out` measures.
- * `newcomer`: cli/commands/init.test.ts, cli/run/reload-elements.test.ts, server/api/own-graphs.test.ts. `starts`:
- * server/processes/start.test.ts rejects starts that take too long, without keeping all processors busy. `inference`:
- * elements/detect/faults.test.ts, with workers that fail by script.
- */
-const ONLY_IN_FULL = [
-  ...["media", "notices", "flight", "fuzz", "cluster", "faults", "links", "telemetry-formats", "recipes", "fan-out"],
-  ...["newcomer", "starts", "inference"],
-].map((name) => join("test/soak", name + SOAK_ENDING));
-
-/**
- * The tests of each of these lists of folders run in one process, one file after the other in the order of their names:
- * starting a process and loading its modules would cost them a quarter of their processor time. They start first.
+ * The tests of each of these lists of folders and files run in one process, one file after the other in the order of their
+ * names: starting a process and loading its modules would cost them a quarter of their processor time. They start first.
  */
 const SHARED_PROCESSES = [
   ["test/cluster/two-nodes/"],
+  // Those that use test/api/shared-service.fixture.ts.
+  [
+    ...["alerts", "client", "cot", "file-jobs", "interface", "mcp", "media", "tracks", "walk", "workflow"].map(
+      (name) => `test/api/${name}.test.ts`,
+    ),
+  ],
+  ["test/browser/console-alerts", "test/browser/console-graphs", "test/browser/console-sign-in"],
+  ["test/browser/console-"],
+  ["test/browser/"],
   ["hub/"],
   ["server/api/"],
   ["elements/"],
@@ -36,11 +30,13 @@ const SHARED_PROCESSES = [
   ["server/store/"],
   ["server/processes/"],
   ["server/delivery/", "server/webhooks/", "server/alerts/", "server/tracks/", "server/cluster/"],
+  ["server/media/"],
   ["server/"],
   ["graphs/runtime/"],
   ["cli/run/", "cli/replay/"],
   ["cli/", "tools/"],
   ["media/"],
+  ["clips/", "enhance/", "models/", "telemetry/", "terrain/", "vision/"],
 ];
 
 /** Not with others in one process: they examine or change the state of their whole process, or keep a media hub. */
@@ -54,18 +50,13 @@ const ALONE = [
     "serve/registry",
     "serve/workspace",
   ].map((name) => `cli/${name}.test.ts`),
-  ...["runner/bundle", "runner/orphan"].map((name) => `graphs/runtime/${name}.test.ts`),
+  "graphs/runtime/runner/orphan.test.ts",
   ...["rtmp/chunks", "rtmp/publisher"].map((name) => `media/${name}.test.ts`),
   ...["confinement/confinement", "enhancement/enhancements", "evidence/evidence", "files/open-files", "log/log"].map(
     (name) => `server/${name}.test.ts`,
   ),
-  ...["media-hub", "supervision", "recordings/modes", "recordings/real-hub", "recordings/recording-uploads"].map(
-    (name) => `server/media/${name}.test.ts`,
-  ),
   ...["commands", "runner", "start"].map((name) => `server/processes/${name}.test.ts`),
-  ...["streams/running-process", "telemetry/real-runner", "telemetry/throttle", "tracks/export-tracks"].map(
-    (name) => `server/${name}.test.ts`,
-  ),
+  ...["telemetry/throttle", "tracks/export-tracks"].map((name) => `server/${name}.test.ts`),
 ];
 
 /** Its files use services that a fixture there opens: they are loaded together, and the services closed after all of them. */
@@ -89,38 +80,21 @@ export function shareProcesses(files, root) {
  * slowest files; keep this list up to date with it.
  */
 const SLOWEST = [
-  "test/browser/players.test.ts",
   "test/cluster/files.test.ts",
   "test/api/cameras.test.ts",
-  "test/browser/console-map.test.ts",
-  "test/browser/console-graphs.test.ts",
   "test/api/graph-tests.test.ts",
-  "test/browser/console.test.ts",
   "test/recipes.test.ts",
-  "test/browser/console-alerts.test.ts",
   "server/evidence/evidence.test.ts",
   "test/crash/crash.test.ts",
   "test/api/links.test.ts",
   "test/flight/flight.test.ts",
-  "test/browser/console-review.test.ts",
   "cli/commands/serve.test.ts",
-  "test/soak/attack.soak.ts",
   "test/api/outputs.test.ts",
-  "test/browser/demo.test.ts",
   "test/golden/detect.test.ts",
-  "test/browser/console-nodes.test.ts",
   "test/docs/commands.test.ts",
   "server/media/recordings/modes.test.ts",
-  "test/api/client.test.ts",
-  "test/api/interface.test.ts",
-  "test/api/tracks.test.ts",
-  "test/cluster/pgbouncer.test.ts",
-  "test/api/workflow.test.ts",
-  "test/soak/evidence.soak.ts",
-  "test/soak/publishers.soak.ts",
   "cli/commands/golden.test.ts",
   "test/flight/klv.test.ts",
-  "test/api/cot.test.ts",
 ];
 
 /** All files below `folder` with one of these endings, sorted. */
@@ -137,9 +111,7 @@ function findFiles(folder, ...endings) {
 
 /** @param {readonly string[]} paths files or folders; an empty list means the whole project */
 export function findTests(root, paths) {
-  if (paths.length === 0) {
-    return findFiles(root, ...TEST_ENDINGS).filter((file) => !ONLY_IN_FULL.includes(relative(root, file)));
-  }
+  if (paths.length === 0) return findFiles(root, ".test.ts");
   return paths.flatMap((path) => {
     const full = resolve(path);
     if (!existsSync(full)) throw new Error(`no such file or folder: ${path}`);

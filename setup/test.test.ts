@@ -39,29 +39,10 @@ function failing(name: string, times: number): string {
 
 const PASSING = `import { test } from "node:test"; test("passes", () => {});`;
 
-test("passes a passing file, with the summary of node", () => {
-  const { status, stdout, stderr } = runSuite({ "passing.test.ts": PASSING });
-  assert.equal(stderr, "");
-  assert.equal(status, 0);
-  assert.match(stdout, /pass 1\n/);
-});
-
 test("fails a run with a file without tests, although node succeeds", () => {
   const { status, stderr } = runSuite({ "passing.test.ts": PASSING, "empty.test.ts": "export {};" });
   assert.equal(status, 1);
   assert.match(stderr, /empty\.test\.ts contains no test/);
-});
-
-test("fails the test in which an uncaught error began, and shows where it was thrown", () => {
-  const late = `import { test } from "node:test";
-    const fail = () => { throw new Error("on purpose"); };
-    test("waits", async () => {
-      setTimeout(fail);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    });`;
-  const { status, stdout } = runSuite({ "late.test.ts": late }, "--once");
-  assert.equal(status, 1);
-  assert.match(stdout, /✖ waits [\s\S]*Error: on purpose\n\s+at .*fail .*late\.test\.ts:2/);
 });
 
 test("reports a path that does not exist", () => {
@@ -76,10 +57,11 @@ test("lists the known soak tests for an unknown name", () => {
   assert.match(stderr, /no such soak test: no-such-soak; expected one of /);
 });
 
-test("retries a failed file alone and reports it as unsteady when it passes", () => {
+test("shows the summary of node, retries a failed file alone and reports it as unsteady when it passes", () => {
   const { status, stdout, stderr } = runSuite({ "first.test.ts": PASSING, "late.test.ts": failing("wobbles", 1) });
   assert.equal(status, 0, stdout);
   assert.equal(stderr, "");
+  assert.match(stdout, /pass 2\n/);
   assert.match(
     stdout,
     /on purpose[\s\S]*retrying alone: .*late\.test\.ts\n[\s\S]*unsteady: .*late\.test\.ts: wobbles\n/,
@@ -88,17 +70,10 @@ test("retries a failed file alone and reports it as unsteady when it passes", ()
   assert.doesNotMatch(stdout, /retrying alone: .*first/);
 });
 
-test("fails a run with a test that fails twice, and does not report it as unsteady", () => {
-  const { status, stdout, stderr } = runSuite({ "broken.test.ts": failing("breaks", 2) });
-  assert.equal(status, 1);
-  assert.match(stderr, /tests failed/);
-  assert.match(stdout, /retrying alone/);
-  assert.doesNotMatch(stdout, /unsteady/);
-});
-
-test("retries a file whose process exited before its tests ended", () => {
+test("retries what failed in any way, alone: what fails twice fails the run, and is not unsteady", () => {
   const marker = JSON.stringify(join(folder, "has-ended"));
-  const { status, stdout } = runSuite({
+  const { status, stdout, stderr } = runSuite({
+    "broken.test.ts": failing("breaks", 2),
     "ends.test.ts": `
       import { existsSync, writeFileSync } from "node:fs";
       import { test } from "node:test";
@@ -107,9 +82,19 @@ test("retries a file whose process exited before its tests ended", () => {
         writeFileSync(${marker}, "");
         process.exit(3);
       });`,
+    "passing.test.ts": PASSING,
+    "shared.test.ts": `import { test } from "node:test"; test("never", () => {}); throw new Error("not loaded");`,
   });
-  assert.equal(status, 0, stdout);
+  assert.equal(status, 1);
+  assert.match(stderr, /tests failed/);
+  // In a process with others, which ran.
+  assert.match(stdout, /not loaded[\s\S]*retrying alone: /);
+  assert.match(stdout, /✔ passes[\s\S]*retrying alone: /);
+  const [retried = ""] = /retrying alone: .*/.exec(stdout) ?? [];
+  for (const name of ["broken", "ends", "shared"]) assert.ok(retried.includes(`${name}.test.ts`), retried);
+  assert.doesNotMatch(retried, /passing/);
   assert.match(stdout, /unsteady: .*ends\.test\.ts: /);
+  assert.doesNotMatch(stdout, /unsteady: .*(broken|shared)/);
 });
 
 test("does not retry when many files fail", () => {
@@ -120,14 +105,56 @@ test("does not retry when many files fail", () => {
   assert.doesNotMatch(stdout, /retrying alone/);
 });
 
-test("does not retry with --once or WINDHOVER_TEST_ONCE", () => {
-  const byOption = runSuite({ "late.test.ts": failing("wobbles", 1) }, "--once");
-  const byVariable = runSuiteWith({ WINDHOVER_TEST_ONCE: "1" }, { "late.test.ts": failing("wobbles", 1) });
-  for (const { status, stdout, stderr } of [byOption, byVariable]) {
-    assert.equal(status, 1);
-    assert.match(stderr, /tests failed/);
-    assert.doesNotMatch(stdout, /retrying alone/);
-  }
+test("does not retry with WINDHOVER_TEST_ONCE", () => {
+  const { status, stdout, stderr } = runSuiteWith(
+    { WINDHOVER_TEST_ONCE: "1" },
+    { "late.test.ts": failing("wobbles", 1) },
+  );
+  assert.equal(status, 1);
+  assert.match(stderr, /tests failed/);
+  assert.doesNotMatch(stdout, /retrying alone/);
+});
+
+test("with --once: no retry, uncaught errors fail the test in which they began, files follow each other", () => {
+  const [pidFile, seen] = [join(folder, "child-pid"), join(folder, "seen")];
+  const noting = (name: string) => `
+    import { appendFileSync } from "node:fs";
+    import { after, test } from "node:test";
+    const note = (what) => appendFileSync(${JSON.stringify(seen)}, what + " ${name}, ");
+    note("load");
+    after(() => note("close"));
+    test("runs", () => note("run"));`;
+  const { status, stdout, stderr } = runSuite(
+    {
+      "late.test.ts": `import { test } from "node:test";
+        const fail = () => { throw new Error("too late"); };
+        test("waits", async () => {
+          setTimeout(fail);
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        });`,
+      "one.test.ts": noting("one"),
+      "two.test.ts": noting("two"),
+      "unloadable.test.ts": `
+        import { spawn } from "node:child_process";
+        import { writeFileSync } from "node:fs";
+        const child = spawn("sleep", ["600"]);
+        writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
+        throw new Error("cannot be loaded");`,
+    },
+    "--once",
+  );
+  assert.equal(status, 1);
+  assert.match(stderr, /tests failed/);
+  assert.doesNotMatch(stdout, /retrying alone/);
+  assert.match(stdout, /✖ waits [\s\S]*Error: too late\n\s+at .*fail .*late\.test\.ts:2/);
+  assert.equal(
+    readFileSync(seen, "utf8"),
+    "load one, run one, close one, load two, run two, close two, ",
+    "what a file of a process opened is closed before the next one is loaded",
+  );
+  assert.match(stdout, /cannot be loaded/);
+  assert.match(stdout, /✖ .*unloadable\.test/);
+  assert.ok(hasExited(pidFile), "the child process of a file that was not loaded is still running");
 });
 
 test("names the test that hangs", () => {
@@ -145,49 +172,6 @@ test("names the test that hangs", () => {
   assert.equal(status, 1);
   assert.match(stdout, /^still running when its file was ended: .*hanging\.test\.ts: hangs$/m);
   assert.doesNotMatch(stdout, /hanging\.test\.ts: ends$/m);
-});
-
-test("reports a file that fails to load, and kills its child processes", () => {
-  const pidFile = join(folder, "child-pid");
-  const { status, stdout } = runSuite(
-    {
-      "unloadable.test.ts": `
-        import { spawn } from "node:child_process";
-        import { writeFileSync } from "node:fs";
-        const child = spawn("sleep", ["600"]);
-        writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
-        throw new Error("cannot be loaded");`,
-    },
-    "--once",
-  );
-  assert.equal(status, 1);
-  assert.match(stdout, /cannot be loaded/);
-  assert.match(stdout, /✖ .*unloadable\.test/);
-  assert.ok(hasExited(pidFile), "its child process is still running");
-});
-
-test("closes what a file opened before the next file of the process is loaded", () => {
-  const seen = join(folder, "seen");
-  const file = (name: string) => `
-    import { appendFileSync } from "node:fs";
-    import { after, test } from "node:test";
-    const note = (what) => appendFileSync(${JSON.stringify(seen)}, what + " ${name}, ");
-    note("load");
-    after(() => note("close"));
-    test("runs", () => note("run"));`;
-  const { status, stdout } = runSuite({ "one.test.ts": file("one"), "two.test.ts": file("two") }, "--once");
-  assert.equal(status, 0, stdout);
-  assert.equal(readFileSync(seen, "utf8"), "load one, run one, close one, load two, run two, close two, ");
-});
-
-test("reports a file of a shared process that fails to load, and runs the others", () => {
-  const { status, stdout } = runSuite({
-    "broken.test.ts": `import { test } from "node:test"; test("never", () => {}); throw new Error("on purpose");`,
-    "passing.test.ts": PASSING,
-  });
-  assert.equal(status, 1);
-  assert.match(stdout, /on purpose[\s\S]*✔ passes[\s\S]*retrying alone: .*broken\.test\.ts\n/);
-  assert.doesNotMatch(stdout, /retrying alone: .*passing/);
 });
 
 test("kills child processes of a test process that is terminated", async () => {

@@ -100,10 +100,13 @@ export async function makeClip(folder: string, frames: number, size = "width=320
   return times === 1 ? path : repeatClip(path, times);
 }
 
-/** The clip several times in a row, without encoding it again, as another file beside it. */
-export async function repeatClip(clip: string, times: number): Promise<string> {
+const besideIt = (clip: string, times: number): string => {
   const { dir, name, ext } = parse(clip);
-  const long = join(dir, `${name}-${times}-times${ext}`);
+  return join(dir, `${name}-${times}-times${ext}`);
+};
+
+/** The clip several times in a row, without encoding it again, as another file. */
+export async function repeatClip(clip: string, times: number, long = besideIt(clip, times)): Promise<string> {
   const args = ["-v", "error", "-y", "-stream_loop", String(times - 1), "-i", clip, "-c", "copy", long];
   await promisify(execFile)("ffmpeg", args);
   return long;

@@ -192,7 +192,7 @@ const ownPart = (row: Row, path: string): string => path.split("/").slice(0, row
 
 /** Tests, fixtures and test programs may import everything. Other files may not import them. */
 export const isTest = (path: string): boolean =>
-  path.startsWith("test/") || /\.(test|soak|fixture|child)\.ts$/.test(path);
+  path.startsWith("test/") || /\.(test|soak|fixture|child)\.(ts|mjs)$/.test(path);
 
 const describe = (file: SourceFile, { specifier, line }: Import): string => `${file.path}:${line} imports ${specifier}`;
 

@@ -1,4 +1,7 @@
-/** Videos that tests generate from fixed arguments. They are kept in build/: to encode one takes longer than most tests. */
+/**
+ * Videos that tests generate from fixed arguments, and digests of their pictures. They are kept in build/: to encode or decode
+ * one takes longer than most tests.
+ */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";

@@ -128,22 +128,21 @@ test("mosaic: shows each source in its quarter", async () => {
 });
 
 test("night-mode: finds people that detect does not, in brighter pictures", { skip: noClip }, async () => {
-  const personsIn = async (words: string): Promise<number> => {
-    const { messages } = await runRecipe(words);
-    return messages.flatMap((one) => one.active_tracks).filter((one) => one.class_name === "person").length;
-  };
-  assert.equal(await personsIn(`detect ${folder}/dark.y4m --frames 5`), 0);
+  const countPersons = ({ messages }: RecipeRun): number =>
+    messages.flatMap((one) => one.active_tracks).filter((one) => one.class_name === "person").length;
+  assert.equal(countPersons(await runRecipe(`detect ${folder}/dark.y4m --frames 7 every=2`)), 0);
+  assert.ok(countPersons(readRun("night-mode")) >= 15);
   const at = (node: string) => `--snapshot ${node}@0.3s=${folder}/night-${node}.jpg`;
-  assert.ok((await personsIn(`night-mode ${folder}/dark.y4m --frames 5 ${at("decode")} ${at("report")}`)) >= 8);
+  await runRecipe(`night-mode ${folder}/dark.y4m --frames 5 every=1000 ${at("decode")} ${at("report")}`);
   const lightOf = ({ data }: Pixels): number => data.reduce((sum, value) => sum + value, 0);
   assert.ok(lightOf(open("night-report.jpg")) > lightOf(open("night-decode.jpg")) * 1.1);
 });
 
 test("timelapse: the video is shorter, with objects drawn", { skip: noClip }, async () => {
   const { messages } = await runRecipe(
-    `timelapse ${folder}/vtest.avi --frames 40 speed=8 every=4 --video ${folder}/short.mp4`,
+    `timelapse ${folder}/vtest.avi --frames 40 speed=8 every=20 --video ${folder}/short.mp4`,
   );
-  assert.equal(messages.length, 10);
+  assert.equal(messages.length, 2);
   // Four seconds, eight times as fast, at 25 fps.
   const { frames } = await probeVideo(join(folder, "short.mp4"));
   assert.ok(Math.abs(frames - 12.5) <= 1.5, `${frames} frames`);
@@ -151,7 +150,7 @@ test("timelapse: the video is shorter, with objects drawn", { skip: noClip }, as
 
 test("two-resolutions: one video with the size of the source, and a small one", { skip: noClip }, async () => {
   const [large, small] = [join(folder, "large.mp4"), join(folder, "small.mp4")];
-  await runRecipe(`two-resolutions ${folder}/vtest.avi --frames 5 large=${large} small=${small}`);
+  await runRecipe(`two-resolutions ${folder}/vtest.avi --frames 5 every=1000 large=${large} small=${small}`);
   assert.deepEqual(await probeVideo(large), { frames: 5, width: 768, height: 576 });
   assert.deepEqual(await probeVideo(small), { frames: 5, width: 480, height: 360 });
 });
@@ -181,9 +180,9 @@ test("convoy: has its order, length and speed, and the vehicle that left", { ski
 });
 
 test("search-and-rescue: an event has the image of the person, and the position", { skip: noClip }, async () => {
-  const settings = 'model=default tiles={"columns":3,"rows":2} every=3';
+  const settings = 'model=default tiles={"columns":3,"rows":2} every=2 seconds=0.2';
   const { events } = await runRecipe(
-    `search-and-rescue ${folder}/from-above.y4m --telemetry ${folder}/street.ndjson --frames 13 ${settings}`,
+    `search-and-rescue ${folder}/from-above.y4m --telemetry ${folder}/street.ndjson --frames 5 ${settings}`,
   );
   assert.ok(events.length >= 2);
   for (const { data, tracks } of events) {

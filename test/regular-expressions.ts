@@ -24,16 +24,16 @@ export interface Expression {
   readonly text: string | null;
 }
 
-/** Constants of a file by name. */
-type Constants = ReadonlyMap<string, Node>;
+/** A constant by its name: of the file, or else of any other. */
+type FindConstant = (name: string) => Node | undefined;
 
 export function findExpressions(root: string): readonly Expression[] {
   const files = parseAll(root);
-  const shared: Constants = new Map(files.flatMap(({ constants }) => [...constants]));
+  const shared = new Map(files.flatMap(({ constants }) => [...constants]));
   return files.flatMap(({ path, nodes, constants }) => {
-    const known = new Map([...shared, ...constants]);
+    const find: FindConstant = (name) => constants.get(name) ?? shared.get(name);
     return nodes.flatMap((node) => {
-      const text = readExpression(node, known);
+      const text = readExpression(node, find);
       return text === undefined ? [] : [{ path, text }];
     });
   });
@@ -41,8 +41,9 @@ export function findExpressions(root: string): readonly Expression[] {
 
 interface ParsedFile {
   readonly path: string;
+  /** Those that may be a regular expression. */
   readonly nodes: readonly Node[];
-  readonly constants: Constants;
+  readonly constants: ReadonlyMap<string, Node>;
 }
 
 /** Parses without resolving imports or checking types. */
@@ -50,7 +51,8 @@ function parseAll(root: string): readonly ParsedFile[] {
   const folder = mkdtempSync(join(tmpdir(), "windhover-expressions-"));
   const config = join(folder, "tsconfig.json");
   const options = { allowJs: true, noResolve: true, noLib: true, types: [], module: "nodenext", target: "esnext" };
-  const exclude = ["node_modules", "build", "data", "client/dist"].map((name) => join(root, name));
+  const tests = ["test", ...["test", "soak", "fixture", "child"].map((kind) => `**/*.${kind}.ts`)];
+  const exclude = ["node_modules", "build", "data", "client/dist", ...tests].map((name) => join(root, name));
   const include = ["ts", "mjs", "js"].map((ending) => join(root, `**/*.${ending}`));
   writeFileSync(config, JSON.stringify({ compilerOptions: options, include, exclude }));
   const api = new API({ cwd: folder });
@@ -68,11 +70,18 @@ function parseAll(root: string): readonly ParsedFile[] {
   }
 }
 
+const KINDS: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.RegularExpressionLiteral,
+  SyntaxKind.NewExpression,
+  SyntaxKind.CallExpression,
+  SyntaxKind.PropertyAssignment,
+]);
+
 function collect(file: Node): Omit<ParsedFile, "path"> {
   const nodes: Node[] = [];
   const constants = new Map<string, Node>();
   const visit = (node: Node): void => {
-    nodes.push(node);
+    if (KINDS.has(node.kind)) nodes.push(node);
     if (isVariableDeclaration(node) && isIdentifier(node.name) && node.initializer !== undefined)
       constants.set(node.name.text, node.initializer);
     node.forEachChild(visit);
@@ -82,46 +91,46 @@ function collect(file: Node): Omit<ParsedFile, "path"> {
 }
 
 /** Undefined when the node is not a regular expression. */
-function readExpression(node: Node, constants: Constants): string | null | undefined {
+function readExpression(node: Node, find: FindConstant): string | null | undefined {
   if (isRegularExpressionLiteral(node)) return node.text;
   if ((isNewExpression(node) || isCallExpression(node)) && isNamed(node.expression, "RegExp")) {
     const [source, flags] = node.arguments ?? [];
-    return write(source, flags === undefined ? "" : readText(flags, constants), constants);
+    return write(source, flags === undefined ? "" : readText(flags, find), find);
   }
   // With the flag that ajv uses.
   if (isPropertyAssignment(node) && isIdentifier(node.name) && node.name.text === "pattern")
-    return isText(node.initializer, constants) ? write(node.initializer, "u", constants) : undefined;
+    return isText(node.initializer, find) ? write(node.initializer, "u", find) : undefined;
   return undefined;
 }
 
 const isNamed = (node: Node, name: string): boolean => isIdentifier(node) && node.text === name;
 
 /** Whether the value of `pattern` is text, and so the pattern of a schema. */
-const isText = (node: Node, constants: Constants): boolean =>
+const isText = (node: Node, find: FindConstant): boolean =>
   [SyntaxKind.StringLiteral, SyntaxKind.NoSubstitutionTemplateLiteral, SyntaxKind.TemplateExpression].includes(
-    isIdentifier(node) ? (constants.get(node.text)?.kind ?? SyntaxKind.Unknown) : node.kind,
+    isIdentifier(node) ? (find(node.text)?.kind ?? SyntaxKind.Unknown) : node.kind,
   );
 
-function write(source: Node | undefined, flags: string | null, constants: Constants): string | null {
-  const text = source === undefined ? null : readText(source, constants);
+function write(source: Node | undefined, flags: string | null, find: FindConstant): string | null {
+  const text = source === undefined ? null : readText(source, find);
   return text === null || flags === null ? null : new RegExp(text, flags).toString();
 }
 
 /** Null when it is only known at run time. */
-function readText(node: Node, constants: Constants): string | null {
+function readText(node: Node, find: FindConstant): string | null {
   if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text;
   if (isIdentifier(node)) {
-    const value = constants.get(node.text);
-    return value === undefined ? null : readText(value, constants);
+    const value = find(node.text);
+    return value === undefined ? null : readText(value, find);
   }
   if (isPropertyAccessExpression(node) && isNamed(node.name, "source") && isIdentifier(node.expression)) {
-    const value = constants.get(node.expression.text);
+    const value = find(node.expression.text);
     return value !== undefined && isRegularExpressionLiteral(value) ? sourceOf(value.text) : null;
   }
   if (!isTemplateExpression(node)) return null;
   let text: string | null = node.head.text;
   for (const { expression, literal } of node.templateSpans) {
-    const part = readText(expression, constants);
+    const part = readText(expression, find);
     text = text === null || part === null ? null : text + part + literal.text;
   }
   return text;

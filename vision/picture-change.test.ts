@@ -23,9 +23,11 @@ const NOISE = Float32Array.from({ length: 1 << 16 }, draw(7));
 function film(plane: LumaPlane, frame: number, { deviation = 0, gain = 1, offset = 0 }): LumaPlane {
   const from = Math.floor(draw(frame + 1)() * NOISE.length);
   const span = deviation * Math.sqrt(12);
-  const data = plane.data.map(
-    (value, i) => value * gain + offset + ((NOISE[(i * 31 + from) % NOISE.length] as number) - 0.5) * span + 0.5,
-  );
+  const data = new Uint8Array(plane.data.length);
+  for (let i = 0; i < data.length; i++) {
+    const noise = (NOISE[(i * 31 + from) & (NOISE.length - 1)] as number) - 0.5;
+    data[i] = (plane.data[i] as number) * gain + offset + noise * span + 0.5;
+  }
   return { ...plane, data };
 }
 

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { sketchDetector, sketchTflite } from "../../models/convert/tiny-detector.fixture.ts";
 import { digestBytes } from "../../models/files.ts";
 import { findBuiltIn, findCard } from "../../models/find-card.ts";
 import { makeYolox } from "../../models/onnx.fixture.ts";
 import { weightsFile } from "../../models/open.ts";
+import { writeTflite } from "../../models/tflite/read-model.fixture.ts";
 import { type Command, CommandFailure, readArguments, UsageFault } from "../command.ts";
 import { StalledReader } from "../terminal.fixture.ts";
 import { Terminal } from "../terminal.ts";
@@ -18,8 +20,6 @@ import {
   modelsShow as show,
 } from "./models.ts";
 
-/** Weights that the set-up has installed on this machine, before this test uses a cache of its own. */
-const REAL = weightsFile(findBuiltIn("default").card);
 const SHARED = join(ROOT, "../shared/data/models");
 
 const folder = makeFolder();
@@ -27,6 +27,17 @@ const cache = join(folder, "cache");
 process.env.WINDHOVER_CACHE_DIR = cache;
 const THREE = join(folder, "three-things.onnx");
 writeFileSync(THREE, makeYolox(3));
+
+/** A card of weights that have to be converted, which takes little time with these. */
+const TINY = join(folder, "tiny.yaml");
+const TINY_WEIGHTS = writeTflite(sketchTflite(sketchDetector(3)));
+writeFileSync(join(folder, "tiny.tflite"), TINY_WEIGHTS);
+writeFileSync(
+  TINY,
+  `model: tiny\nabout: Three things.\nlicence: MIT\nsources: [{ path: tiny.tflite }]\nsha256: ${digestBytes(TINY_WEIGHTS)}\n` +
+    `input: { width: 128, height: 128, type: uint8, layout: nhwc, colours: rgb, fit: letterbox, anchor: top-left, padding: 127 }\n` +
+    "convert: { from: efficientdet-tflite }\nlabels: [bolt, nut, washer]\ndecoder: { family: efficientdet }\n",
+);
 
 /** In this process; returns what was printed. */
 async function run(command: Command, ...args: readonly string[]): Promise<string> {
@@ -148,23 +159,18 @@ test("removes only the files of a rejected model", async () => {
   assert.deepEqual(listCache(), before);
 });
 
-test("a conversion is taken back with its weights when the card cannot be kept", {
-  skip: !existsSync(REAL) && "the default model is not in the cache",
-}, async () => {
+test("a conversion is taken back with its weights when the card cannot be kept", async () => {
   const inTheWay = join(cache, "models/cards/blocked.yaml");
   mkdirSync(inTheWay, { recursive: true });
   const before = listCache();
-  const { file } = findBuiltIn("default");
-  await assert.rejects(run(importModel, file, "--name", "blocked", "--weights", REAL, "--force"), /EISDIR/);
+  await assert.rejects(run(importModel, TINY, "--name", "blocked", "--force"), /EISDIR/);
   assert.deepEqual(listCache(), before);
   rmSync(inTheWay, { recursive: true });
 });
 
-test("a card is shown although its files are wrong, and showing changes nothing", {
-  skip: !existsSync(REAL) && "the default model is not in the cache",
-}, async () => {
-  const { card, file } = findBuiltIn("default");
-  await run(importModel, file, "--name", "harmed", "--weights", REAL);
+test("a card is shown although its files are wrong, and showing changes nothing", async () => {
+  await run(importModel, TINY, "--name", "harmed");
+  const { card } = findCard("harmed");
   for (const name of namesIn("converted"))
     if (name.startsWith("harmed-")) truncateSync(join(cache, "models/converted", name), 1000);
   const before = listCache();
@@ -287,10 +293,8 @@ for (const [args, kind, reason] of REFUSED)
     });
   });
 
-test("two processes that get the same model at once both have it", {
-  skip: !existsSync(REAL) && "the default model is not in the cache",
-}, async () => {
-  const command = ["models", "get", "default", "--weights", REAL, "--json"];
+test("two processes that get the same model at once both have it", async () => {
+  const command = ["models", "get", TINY, "--json"];
   const [one, other] = (await Promise.all([spawnWindhover(command), spawnWindhover(command)])).map(
     ({ code, stdout, stderr }) => {
       assert.equal(code, 0, stderr);
@@ -298,6 +302,7 @@ test("two processes that get the same model at once both have it", {
     },
   );
   assert.equal(one, other);
+  assert.ok(existsSync(one ?? ""));
   assert.deepEqual(
     [...namesIn("weights"), ...namesIn("converted")].filter((name) => name.startsWith(".")),
     [],

@@ -9,6 +9,8 @@ import { makeFolder, windhover } from "../windhover.fixture.ts";
 // Before the first test: it may be the last one that is known when it has ended.
 const skip = await withoutModel("default");
 const folder = makeFolder();
+/** Of a clip with inference. */
+const FRAMES = 14;
 mkdirSync(join(folder, "graphs/parts"), { recursive: true });
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 const run = (...words: readonly string[]) => windhover(["test", ...words], folder);
@@ -153,9 +155,9 @@ test("a test that does not end in time fails", async () => {
 
 describe("detections of a clip", { skip }, () => {
   before(async () => {
-    paintStreet(join(folder, "street.y4m"), 30);
+    paintStreet(join(folder, "street.y4m"), FRAMES);
     write("camera.ndjson", `${JSON.stringify({ timestamp: 0, ...CAMERA })}\n`);
-    const words = ["golden", "record", "detect", "street.y4m", "--frames", "20", "-o", "street.ndjson"];
+    const words = ["golden", "record", "detect", "street.y4m", "--frames", String(FRAMES), "-o", "street.ndjson"];
     assert.equal((await windhover(words, folder)).code, 0);
   });
   const street = (more: string, expected: string): string => `graph: street
@@ -163,15 +165,14 @@ extends: detect
 tests:
   cars:
     clip: ${join(folder, "street.y4m")}
-    frames: 20
+    frames: ${FRAMES}
     ${more}
     expect: ${expected}
 `;
   const ALERTS = "alerts: [{ alias: cars.seen, type: filter-search, filter: { class_names: [car] } }]";
 
   test("are counted by frame, class, track and alert", async () => {
-    const counts =
-      '{ messages: 20, detections.car: ">=20", tracks.car: 1..3, tracks: 2..6, alerts.cars.seen.triggered: 1.., alerts: "<100" }';
+    const counts = `{ messages: ${FRAMES}, detections.car: ">=6", tracks.car: 1..3, tracks: 2..6, alerts.cars.seen.triggered: 1.., alerts: "<100" }`;
     write("own.yaml", street(ALERTS, counts));
     const { code, stdout, stderr } = await run("own.yaml");
     assert.equal(code, 0, stdout + stderr);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { ROOT, spawnWindhover, start } from "../windhover.fixture.ts";
+import { ROOT, spawnWindhover, start, windhover } from "../windhover.fixture.ts";
 
 const children: ChildProcess[] = [];
 after(() => {
@@ -28,11 +28,12 @@ test("cameras that cannot be played are named without their password, each with 
   const asked = locked.url.replace("//", "//u:secret@");
   const silent = `rtsp://u:secret@127.0.0.1:${port}/x`;
   const [refused, wrong, none, missing, hangs, logged] = await Promise.all([
-    spawnWindhover(["run", "demo", "rtsp://u:secret@127.0.0.1:1/x"]),
-    spawnWindhover(["run", "demo", asked]),
-    spawnWindhover(["run", "demo", locked.url]),
-    spawnWindhover(["run", "demo", `${open.url}-not`]),
-    spawnWindhover(["launch", `source uri=${silent} connect-ms=500 ! decode ! print`]),
+    windhover(["run", "demo", "rtsp://u:secret@127.0.0.1:1/x"]),
+    windhover(["run", "demo", asked]),
+    windhover(["run", "demo", locked.url]),
+    windhover(["run", "demo", `${open.url}-not`]),
+    windhover(["launch", `source uri=${silent} connect-ms=500 ! decode ! print`]),
+    // Changes what GStreamer logs in its whole process.
     spawnWindhover(["run", "demo", "rtsp://u:secret@127.0.0.1:1/x", "--log", "rtspsrc:5"]),
   ]);
   hole.close();

@@ -14,12 +14,12 @@ const folder = makeFolder();
 test("--tracks writes every track of a run, and standard output has only what it had without", {
   skip: await withoutModel("default"),
 }, async () => {
-  paintStreet(join(folder, "street.y4m"), 40);
+  paintStreet(join(folder, "street.y4m"), 12);
   const run = ["run", "detect", "street.y4m", "--json", "--tracks", "tracks.geojson"];
   const { code, stderr, lines } = await windhover(run, folder);
   assert.equal(code, 0, stderr);
   const messages = lines.map((line) => JSON.parse(line) as { active_tracks: { track_id: number }[] });
-  assert.equal(messages.length, 40);
+  assert.equal(messages.length, 12);
   const features: readonly Feature[] = readGeoJson(readFileSync(join(folder, "tracks.geojson"), "utf8"));
   const ids = new Set(messages.flatMap(({ active_tracks }) => active_tracks.map(({ track_id }) => track_id)));
   assert.deepEqual(new Set(features.map(({ properties }) => properties.track_id)), ids);

@@ -17,7 +17,7 @@ print(json.dumps([show(tree.fromstring(text.encode())) for text in json.load(sys
 
 export function parseEvents(texts: readonly string[]): readonly ParsedElement[] {
   const options = { input: JSON.stringify(texts), maxBuffer: 2 ** 26 };
-  return JSON.parse(execFileSync("python3", ["-c", PROGRAM], options).toString());
+  return JSON.parse(execFileSync("python3", ["-I", "-S", "-c", PROGRAM], options).toString());
 }
 
 /** The first one of that name, below it. */

@@ -3,7 +3,7 @@ import { makeLightModel } from "./detect.fixture.ts";
 import { Inference } from "./inference.ts";
 
 const inference = await Inference.start({
-  model: makeLightModel({ work: 5_000 }),
+  model: makeLightModel({ work: 1_000 }),
   threads: 1,
   providers: ["cpu"],
   slots: 1,

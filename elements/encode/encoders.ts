@@ -75,10 +75,8 @@ export function chooseHardwareEncoder(
   settings: EncoderSettings,
   registry: Registry,
 ): ChosenEncoder | null {
-  const candidates = registry
-    .list()
-    .filter(({ klass }) => ["Encoder", "Video", "Hardware"].every((part) => klass.split("/").includes(part)))
-    .sort((a, b) => b.rank - a.rank || a.name.localeCompare(b.name));
+  const candidates = hardwareEncoders.get(registry) ?? listHardwareEncoders(registry);
+  hardwareEncoders.set(registry, candidates);
   for (const { name } of candidates) {
     const properties = HARDWARE.find(({ family }) => family.test(name))?.properties(settings);
     const factory = registry.get(name);
@@ -89,6 +87,15 @@ export function chooseHardwareEncoder(
   }
   return null;
 }
+
+/** A registry has more than a thousand elements, and every slot that encodes asks. */
+const hardwareEncoders = new WeakMap<Registry, ReturnType<Registry["list"]>>();
+
+const listHardwareEncoders = (registry: Registry): ReturnType<Registry["list"]> =>
+  registry
+    .list()
+    .filter(({ klass }) => ["Encoder", "Video", "Hardware"].every((part) => klass.split("/").includes(part)))
+    .sort((a, b) => b.rank - a.rank || a.name.localeCompare(b.name));
 
 /** The software encoder, or null if its plugin is not installed. */
 export function chooseSoftwareEncoder(

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { describe, test } from "node:test";
 import type { AccessUnit } from "../../media/access-unit.ts";
 import { CAPTURED_MS, makeClip } from "../../media/mp4/clip.fixture.ts";
-import { countWithGstreamer, hashPictures, probePackets, toByteStream } from "../../media/mp4/decode.fixture.ts";
+import { countWithGstreamer, hashClip, hashFiles, hashPictures, probePackets } from "../../media/mp4/decode.fixture.ts";
 import { findIntact } from "../../media/mp4/fragment-index.ts";
 import { TestRecording } from "./recorder.fixture.ts";
 
@@ -27,8 +27,8 @@ describe("recording", () => {
     }
     const sounds = packets.flat().filter(({ codec_type }) => codec_type === "audio");
     assert.equal(sounds.length, clip.units.length - clip.pictures);
-    const hashes = [0, 1, 2].map((index) => hashPictures(recording.file(index)));
-    assert.deepEqual(hashes.flat(), hashPictures(toByteStream(clip.units)));
+    const hashes = hashFiles([0, 1, 2].map((index) => recording.file(index)));
+    assert.deepEqual(hashes.flat(), hashClip(clip));
     assert.equal(countWithGstreamer(recording.file(1), 320, 180), 60);
     assert.equal(recording.detail, null);
   });
@@ -73,8 +73,8 @@ describe("recording", () => {
     recording.recorder.end();
     await recording.recorder.done;
     assert.deepEqual(await recording.files(), ["0.mp4", "1.mp4"]);
-    const all = hashPictures(toByteStream(h265.units));
-    const [first, second] = [0, 1].map((index) => hashPictures(recording.file(index)));
+    const all = hashClip(h265);
+    const [first, second] = hashFiles([0, 1].map((index) => recording.file(index)));
     // The pictures of an open GOP that are displayed before its keyframe need the file before.
     assert.deepEqual(
       first,
@@ -112,10 +112,10 @@ describe("recording", () => {
     recording.recorder.end();
     await recording.recorder.done;
     const file = recording.file(0);
-    const all = hashPictures(file);
-    for (const wanted of [0, 29, 44, 61, 100, 179]) {
-      const seconds = `${wanted / 30 + 0.001}`;
-      const rest = hashPictures(file, "-ss", seconds);
+    const places = [0, 29, 44, 61, 100, 179].map((wanted) => ({ wanted, seconds: `${wanted / 30 + 0.001}` }));
+    const [all = [], ...rests] = hashFiles([file, ...places.map(({ seconds }) => ["-ss", seconds, file])]);
+    for (const [i, { wanted, seconds }] of places.entries()) {
+      const rest = rests[i] ?? [];
       // B-frames are shown later than they are decoded, and sound may begin before the pictures do.
       const missing = Math.abs(all.length - wanted - rest.length);
       assert.ok(missing <= 3, `${rest.length} pictures after ${seconds} s`);
@@ -146,8 +146,8 @@ describe("recording", () => {
       recording.recorder.push({ ...unit, dtsUs: unit.dtsUs + 9e6, ptsUs: unit.ptsUs + 9e6 });
     recording.recorder.end();
     await recording.recorder.done;
-    assert.deepEqual(hashPictures(recording.file(0)), hashPictures(toByteStream(clip.units.slice(0, 100))));
-    assert.deepEqual(hashPictures(recording.file(1)), hashPictures(toByteStream(other.units)));
+    const expected = [hashClip({ units: clip.units.slice(0, 100) }), hashClip(other)];
+    assert.deepEqual(hashFiles([0, 1].map((index) => recording.file(index))), expected);
     assert.equal(Number(probePackets(recording.file(1))[0]?.dts_time), 0);
   });
 
@@ -175,7 +175,7 @@ describe("recording", () => {
     for (const unit of other.units.slice(1)) recording.recorder.push(unit);
     recording.recorder.end();
     await recording.recorder.done;
-    assert.deepEqual(hashPictures(recording.file(0)), hashPictures(toByteStream(other.units)));
+    assert.deepEqual(hashPictures(recording.file(0)), hashClip(other));
   });
 });
 

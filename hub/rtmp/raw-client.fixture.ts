@@ -50,7 +50,7 @@ export class RawClient {
   }
 
   /** Hands are shaken, blindly. */
-  static async open(ingest: TestIngest): Promise<RawClient> {
+  static async open(ingest: Pick<TestIngest, "port">): Promise<RawClient> {
     const client = new RawClient(await openSocket(ingest.port));
     client.socket.write(Buffer.concat([Buffer.of(3), Buffer.alloc(HANDSHAKE_BYTES - 1)]));
     return client;
@@ -62,7 +62,11 @@ export class RawClient {
   }
 
   /** Everything up to `publish`. */
-  static async publishing(ingest: TestIngest, path: string, key: string | null = KEY): Promise<RawClient> {
+  static async publishing(
+    ingest: Pick<TestIngest, "port">,
+    path: string,
+    key: string | null = KEY,
+  ): Promise<RawClient> {
     const client = await RawClient.open(ingest);
     const [app = "", ...rest] = path.split("/");
     client.write(makeControl(MESSAGE.setChunkSize, CHUNK_SIZE));

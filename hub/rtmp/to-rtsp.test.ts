@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { assertPlayed, countSounds, digestPictures, makeClip, players } from "../rtsp/clients.fixture.ts";
+import { assertPlayed, digestPictures, makeClip, players } from "../rtsp/clients.fixture.ts";
 import { openRtsp } from "../rtsp/session.ts";
 import { ffmpeg, KEY, TestIngest } from "./rtmp.fixture.ts";
 
@@ -21,13 +21,13 @@ test("passes B-frames and audio on", async () => {
   const published = ffmpeg("-re", "-i", clip, "-c", "copy", "-f", "flv", ingest.url("user/through"));
   await ingest.until(() => ingest.taken[0]);
   const url = `rtsp://any:${KEY}@127.0.0.1:${rtsp.port}/user/through`;
-  const [playing, sounds] = [players.ffmpeg(url, "tcp"), countSounds(url, "tcp")];
+  const playing = players.ffmpeg(url, "tcp", { hasSound: true });
   const { code, output } = await published;
   assert.equal(code, 0, output);
   await playing.output;
   const source = await digestPictures(clip);
   assertPlayed(await playing.pictures(), source, KEY_EVERY);
-  assert.ok((await sounds) > 0);
+  assert.ok((await playing.countSounds()) > 0);
   assert.equal(
     (await ingest.finished("user/through")).units.filter(({ kind }) => kind === "video").length,
     source.length,

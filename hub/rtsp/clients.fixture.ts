@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after } from "node:test";
 import type { VideoCodec } from "../../media/access-unit.ts";
 import { NAL, nalType, splitStartCodes } from "../../media/h264/nal.ts";
@@ -102,12 +102,22 @@ export interface Playing extends Program {
   pictures(): Promise<string[]>;
 }
 
+export type PlayerName = `${"ffmpeg" | "gst"} ${Way}`;
+
+/** By the name of a player. */
+export function play(who: PlayerName, url: string, codec: VideoCodec = "h264") {
+  const [name, playWay] = who.split(" ") as ["ffmpeg" | "gst", Way];
+  return { playWay, ...(name === "gst" ? players.gst(url, playWay, codec) : players.ffmpeg(url, playWay)) };
+}
+
 /** Each plays until the stream ends. */
 export const players = {
-  ffmpeg(url: string, way: Way): Playing {
+  /** With sound: counts audio frames, too. */
+  ffmpeg(url: string, way: Way, { hasSound = false } = {}): Playing & { countSounds(): Promise<number> } {
     const file = join(folder, `played-${outputs++}.md5`);
-    const program = ffmpeg("-rtsp_transport", way, "-i", url, ...DIGESTING, file);
-    return { ...program, file, pictures: () => readDigests(file) };
+    const program = ffmpeg("-rtsp_transport", way, "-i", url, ...(hasSound ? WITH_SOUND : DIGESTING), file);
+    const countSounds = async () => (await readRows(file, 1)).length;
+    return { ...program, file, pictures: () => readDigests(file), countSounds };
   },
   gst(url: string, way: Way, codec: VideoCodec = "h264"): Playing {
     const file = join(folder, `played-${outputs++}.${codec}`);
@@ -116,27 +126,34 @@ export const players = {
       ...[`${codec}parse`, "!", `video/x-${codec},stream-format=byte-stream,alignment=au`, "!"],
       ...["filesink", `location=${file}`],
     );
-    return { ...program, file, pictures: () => digestPictures(file) };
+    const pictures = async () => {
+      await digestInto(file, `${file}.md5`);
+      return readDigests(`${file}.md5`);
+    };
+    return { ...program, file, pictures };
   },
 };
 
 const DIGESTING = "-map 0:v -fps_mode passthrough -f framemd5".split(" ");
+/** As the second stream of the output. */
+const WITH_SOUND = "-map 0:v -map 0:a -c:a copy -fps_mode passthrough -f framemd5".split(" ");
 
+/** Of a clip that fixed arguments have made. */
 export async function digestPictures(clip: string): Promise<string[]> {
-  const file = join(folder, `digests-${outputs++}.md5`);
-  assert.equal(await ffmpeg("-i", clip, ...DIGESTING, file).output, "");
+  const file = await keepFile(["digests", basename(clip), "md5"], (path) => digestInto(clip, path));
   return readDigests(file);
 }
 
-async function readDigests(file: string): Promise<string[]> {
-  const rows = (await readFile(file, "utf8")).split("\n").filter((line) => /^0,/.test(line));
-  return rows.map((row) => row.split(",").at(-1)?.trim() ?? "");
+async function digestInto(clip: string, file: string): Promise<void> {
+  assert.equal(await ffmpeg("-i", clip, ...DIGESTING, file).output, "");
 }
 
-/** Audio frames up to the end of the stream. */
-export async function countSounds(url: string, way: Way): Promise<number> {
-  const args = ["-rtsp_transport", way, "-i", url, ..."-map 0:a -c copy -f framemd5 -".split(" ")];
-  return (await ffmpeg(...args).output).split("\n").filter((line) => /^0,/.test(line)).length;
+async function readRows(file: string, stream: number): Promise<string[]> {
+  return (await readFile(file, "utf8")).split("\n").filter((line) => line.startsWith(`${stream},`));
+}
+
+async function readDigests(file: string): Promise<string[]> {
+  return (await readRows(file, 0)).map((row) => row.split(",").at(-1)?.trim() ?? "");
 }
 
 /** The played pictures are part of the source, from a keyframe, identical and without a gap. Returns where they end. */

@@ -15,7 +15,7 @@ import {
 import { KEY, openServer } from "./rtsp.fixture.ts";
 import { FakeCamera, Talk } from "./talk.fixture.ts";
 
-const RUNS = 300;
+const RUNS = 150;
 const CODEC = fc.constantFrom("h264" as const, "h265" as const);
 
 test("no mutated session crashes the server, leaks resources, or gets a packet without a key", async () => {
@@ -42,7 +42,7 @@ test("no mutated session crashes the server, leaks resources, or gets a packet w
       { numRuns: RUNS },
     );
     assert.equal(wrong, 0);
-    assert.ok(delivered > 10, `only ${delivered} sessions got as far as packets`);
+    assert.ok(delivered > 5, `only ${delivered} sessions got as far as packets`);
     assert.deepEqual(server.faults, []);
     await until(() => server.connections.count === 1);
     await until(() => server.streams.list().every(({ path, readers }) => path === "owner/live" && readers === 0));

@@ -1,10 +1,11 @@
 /** Streams of ffmpeg, GStreamer and srt-live-transmit arrive unchanged, and all three play them. */
 import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { open, readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { SrtSockets } from "../../media/srt/socket.ts";
+import { keepFile } from "../../test/kept-files.fixture.ts";
 import { makeFlv, type Packet, readPackets, toPackets } from "../rtmp/clips.fixture.ts";
 import { ffmpeg, KEY, runProgram, type Taken, testFolder } from "../rtmp/rtmp.fixture.ts";
 import { openSrtIngest, publishByGst, publishByTransmit, publishFile, srtUrl, start, streamId } from "./srt.fixture.ts";
@@ -19,6 +20,14 @@ const digests = (packets: readonly Packet[]) => packets.map(({ digest }) => dige
 async function decode(file: string): Promise<string[]> {
   const { output } = await ffmpeg("-i", file, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-");
   return output.split("\n").flatMap((line) => /^0,.*, *([0-9a-f]{32})$/.exec(line)?.[1] ?? []);
+}
+
+/** The same of a file that fixed arguments have made. */
+async function decodeOnce(file: string): Promise<string[]> {
+  const kept = await keepFile(["decoded", basename(file), "json"], async (path) =>
+    writeFile(path, JSON.stringify(await decode(file))),
+  );
+  return JSON.parse(await readFile(kept, "utf8"));
 }
 
 /** Clients may begin late or be ended early, but drop nothing in between. MPEG-TS has ticks of 11 µs. */
@@ -99,7 +108,7 @@ test("several callers publish and play on one port, and each stream has its own 
   transmit.kill("SIGKILL");
   await transmitted.close();
   assert.equal(played.code, 0, played.output);
-  const sent = await decode(long);
+  const sent = await decodeOnce(long);
   for (const file of Object.values(files)) {
     const decoded = await decode(file);
     // The program was killed while it wrote: its last picture may be cut off.

@@ -33,10 +33,11 @@ function open() {
   return { sender, sent, unsent, stick };
 }
 
-const picture = (n: number, isKey: boolean, bytes = 5000): AccessUnit => ({
-  ...{ kind: "video", dtsUs: n * 40_000, ptsUs: n * 40_000, captureMs: n * 40, isKey },
-  parts: [Uint8Array.from({ length: bytes }, (_, i) => (i === 0 ? (isKey ? 0x65 : 0x41) : n & 255))],
-});
+function picture(n: number, isKey: boolean, bytes = 5000): AccessUnit {
+  const slice = new Uint8Array(bytes).fill(n & 255);
+  slice[0] = isKey ? 0x65 : 0x41;
+  return { kind: "video", dtsUs: n * 40_000, ptsUs: n * 40_000, captureMs: n * 40, isKey, parts: [slice] };
+}
 
 test("sends a large picture in paced bursts, complete and in order", async () => {
   const { sender, sent } = open();
@@ -92,12 +93,25 @@ test("cached pictures that would take too long to send are left out", () => {
   sender.close();
 });
 
-test("limits retransmissions", () => {
+test("limits retransmissions by the time that has passed", (t) => {
+  let nowMs = performance.now();
+  t.mock.method(performance, "now", () => nowMs);
   const { sender, sent, stick, unsent } = open();
   sender.send(picture(0, true));
   stick(true);
   const sequences = sent.map(({ sequence }) => sequence);
-  for (let i = 0; i < 3000; i++) sender.retransmit(sequences);
-  assert.ok(unsent.length >= sequences.length && unsent.length < 1500, `${unsent.length} sent again`);
+  const retransmitOften = (): number => {
+    for (let i = 0; i < 500; i++) sender.retransmit(sequences);
+    return unsent.length;
+  };
+  const first = retransmitOften();
+  assert.ok(first >= sequences.length && first < 1500, `${first} sent again`);
+  assert.equal(retransmitOften(), first);
+  nowMs += 500;
+  const second = retransmitOften() - first;
+  assert.ok(
+    second > 0.4 * first && second < 0.6 * first,
+    `${second} sent again after half a second, ${first} at first`,
+  );
   sender.close();
 });

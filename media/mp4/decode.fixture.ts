@@ -1,9 +1,11 @@
 /** Decodes files with other players. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keepFileSync } from "../../test/kept-files.fixture.ts";
 import type { AccessUnit, VideoCodec } from "../access-unit.ts";
 
 /** Gone when the work is done, whether that is a promise or not. */
@@ -24,21 +26,45 @@ export function withFolder<T>(work: (folder: string) => T): T {
 
 /** A hash of every picture, in the order in which they are shown. Throws where ffmpeg has anything to complain of. */
 export function hashPictures(input: string | Uint8Array, ...before: readonly string[]): string[] {
-  if (typeof input === "string") return hashFile(input, before);
+  if (typeof input === "string") return hashFiles([[...before, input]])[0] ?? [];
   return withFolder((folder) => {
     const file = join(folder, "input");
     writeFileSync(file, input);
-    return hashFile(file, before);
+    return hashPictures(file, ...before);
   });
 }
 
-function hashFile(file: string, before: readonly string[]): string[] {
-  const args = [...before, "-i", file, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-"];
-  const run = spawnSync("ffmpeg", ["-v", "warning", ...args], { encoding: "utf8", maxBuffer: 2 ** 26 });
-  const complaints = run.stderr.split("\n").filter((line) => line !== "" && !HARMLESS.test(line));
-  if (run.status !== 0 || complaints.length > 0) throw new Error(`ffmpeg complains: ${run.stderr}`);
-  const lines = run.stdout.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  return lines.map((line) => line.split(",").at(-1)?.trim() ?? "");
+/** The same of several files, in one process; options may precede a file. */
+export function hashFiles(files: readonly (string | readonly string[])[]): string[][] {
+  return withFolder((folder) => {
+    const inputs = files.flatMap((file) => {
+      const words = typeof file === "string" ? [file] : file;
+      return ["-threads", "1", ...words.slice(0, -1), "-i", ...words.slice(-1)];
+    });
+    const outputs = files.map((_, i) => join(folder, `${i}.md5`));
+    const maps = outputs.flatMap((output, i) => [
+      ...["-map", `${i}:v`, "-fps_mode", "passthrough", "-f", "framemd5", output],
+    ]);
+    const run = spawnSync("ffmpeg", ["-v", "warning", "-nostdin", ...inputs, ...maps], { encoding: "utf8" });
+    const complaints = run.stderr.split("\n").filter((line) => line !== "" && !HARMLESS.test(line));
+    if (run.status !== 0 || complaints.length > 0) throw new Error(`ffmpeg complains: ${run.stderr}`);
+    return outputs.map((output) => {
+      const lines = readFileSync(output, "utf8").split("\n");
+      return lines.flatMap((line) =>
+        line === "" || line.startsWith("#") ? [] : [line.split(",").at(-1)?.trim() ?? ""],
+      );
+    });
+  });
+}
+
+/** Of a clip as it was encoded; decoded once for all runs of the tests. */
+export function hashClip({ units }: { readonly units: readonly AccessUnit[] }): string[] {
+  const stream = toByteStream(units);
+  const digest = createHash("sha256").update(stream).digest("hex");
+  const kept = keepFileSync(["pictures", digest, "json"], (path) =>
+    writeFileSync(path, JSON.stringify(hashPictures(stream))),
+  );
+  return JSON.parse(readFileSync(kept, "utf8"));
 }
 
 /** It says so of every segment of HLS, of whomever. */

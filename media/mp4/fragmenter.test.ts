@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { AccessUnit, Tracks } from "../access-unit.ts";
 import { findBox } from "./box.ts";
 import { type Clip, makeClip } from "./clip.fixture.ts";
-import { countWithGstreamer, hashPictures, probePackets, toByteStream, withFolder } from "./decode.fixture.ts";
+import { countWithGstreamer, hashClip, hashPictures, probePackets, withFolder } from "./decode.fixture.ts";
 import { readMoof } from "./fragment.ts";
 import { type Fragment, Fragmenter, type FragmenterOptions } from "./fragmenter.ts";
 import { writeInitSegment } from "./init-segment.ts";
@@ -33,11 +33,9 @@ const inSeconds = (us: number): string => (us / 1e6).toFixed(4);
 describe("playback of fragments", () => {
   const kinds = [
     ["pictures in order", { seconds: 2, gop: 30 }],
-    ["B-frames", { seconds: 2, bFrames: 2 }],
-    ["sound", { seconds: 2, hasAudio: true }],
     ["B-frames and sound", { seconds: 2, bFrames: 3, hasAudio: true }],
     ["H.265", { seconds: 2, bFrames: 3, codec: "h265" }],
-    ["a rate that microseconds cannot express", { seconds: 2, fps: 24 }],
+    ["sound, and a rate that microseconds cannot express", { seconds: 2, fps: 24, hasAudio: true }],
   ] as const;
   for (const [name, options] of kinds) {
     test(`every picture and audio frame is there, at its time: ${name}`, () => {
@@ -45,7 +43,7 @@ describe("playback of fragments", () => {
       withFolder((folder) => {
         const file = join(folder, "made.mp4");
         writeFileSync(file, toFile(clip.tracks, fragment(clip)));
-        assert.deepEqual(hashPictures(file), hashPictures(toByteStream(clip.units)));
+        assert.deepEqual(hashPictures(file), hashClip(clip));
         assert.equal(countWithGstreamer(file, 320, 180, clip.tracks.video.codec), clip.pictures);
         const packets = probePackets(file);
         for (const kind of ["video", "audio"] as const) {

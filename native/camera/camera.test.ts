@@ -35,16 +35,20 @@ async function play(url: string): Promise<{ frames: number; said: string }> {
   return { frames, said };
 }
 
-for (const codec of ["h264", "h265", "jpeg"]) {
-  test(`serves ${codec} to two players at once`, async (t) => {
-    const { url } = await startCamera(t, "--codec", codec, "--path", "/yard/east");
-    assert.match(url, /^rtsp:\/\/127\.0\.0\.1:\d+\/yard\/east$/);
-    for (const { frames, said } of await Promise.all([play(url), play(url)])) assert.ok(frames >= 10, said);
-  });
-}
+test("serves two players at once", async (t) => {
+  const { url } = await startCamera(t, "--path", "/yard/east");
+  assert.match(url, /^rtsp:\/\/127\.0\.0\.1:\d+\/yard\/east$/);
+  for (const { frames, said } of await Promise.all([play(url), play(url)])) assert.ok(frames >= 10, said);
+});
 
-test("requires its password", async (t) => {
-  const { url } = await startCamera(t, "--user", "eve", "--password", "s3cret");
+test("serves h265", async (t) => {
+  const { url } = await startCamera(t, "--codec", "h265");
+  const { frames, said } = await play(url);
+  assert.ok(frames >= 10, said);
+});
+
+test("serves jpeg, and requires its password", async (t) => {
+  const { url } = await startCamera(t, "--codec", "jpeg", "--user", "eve", "--password", "s3cret");
   assert.match((await play(url)).said, /Unauthorized/);
   const { frames, said } = await play(url.replace("//", "//eve:s3cret@"));
   assert.ok(frames >= 10, said);

@@ -43,6 +43,9 @@ const RUNNER_ENTRY = new URL("../../graphs/runtime/runner/runner.mjs", import.me
 const ENTRY = new URL("../../graphs/runtime/thumbnails/thumbnails.mjs", import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), "windhover-clips-"));
 
+// biome-ignore lint/suspicious/noExplicitAny: what comes back is checked by the schema of its endpoint.
+type Body = any;
+
 let service: SourcesService;
 let client: Client;
 let other: Client;
@@ -53,6 +56,9 @@ let openJobs: (settings?: Readonly<Record<string, string>>) => ClipJobs;
 const STILL = { RECORDINGS_RESERVE_BYTES: "0" };
 let detections: StoredDetections;
 const videos = new Map<string, string>();
+/** Rendered by the first tests of rendering; each of the tests that ends one takes another. */
+const rendered: Body[] = [];
+const takeRendered = (): Body => rendered.pop() ?? assert.fail("no rendered clip is left");
 /** Of any stream. */
 let recorded: readonly SegmentFile[] = [];
 
@@ -243,9 +249,6 @@ describe("a thumbnail of a file", () => {
   });
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: what comes back is checked by the schema of its endpoint.
-type Body = any;
-
 const STARTED = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 async function addProcess(name: string): Promise<string> {
@@ -279,6 +282,7 @@ describe("a rendered clip", () => {
       );
       const { body: listed } = await client.call("GET", "/clips?limit=1");
       assert.equal(listed.clips[0].uuid, body.uuid);
+      rendered.push(clip);
     });
 
   test("has the boxes on the objects, also between two messages", async () => {
@@ -321,8 +325,7 @@ describe("a rendered clip", () => {
   });
 
   test("belongs to its user, and is gone when it is deleted", async () => {
-    const { body } = await render("plain.mp4", { from: 0.2, to: 0.6 });
-    const clip = await awaitEnd(body.uuid);
+    const clip = takeRendered();
     for (const [method, path] of [
       ["GET", ""],
       ["GET", "/file"],
@@ -394,8 +397,7 @@ describe("a rendered clip", () => {
   });
 
   test("is forgotten when its file was removed to make room", async () => {
-    const { body } = await render("plain.mp4", { from: 0.3, to: 0.5 });
-    const clip = await awaitEnd(body.uuid);
+    const clip = takeRendered();
     // As above the quota of its user.
     const deps = { sql: service.sql, nodeUuid, folder: new RecordingFolder(service.dataDir) };
     const otherFolders = [join(service.dataDir, "clips")];
@@ -408,13 +410,12 @@ describe("a rendered clip", () => {
   });
 
   test("is removed by its age", async () => {
-    const { body } = await render("plain.mp4", { from: 0.2, to: 0.5 });
-    await awaitEnd(body.uuid);
+    const { uuid } = takeRendered();
     await jobs.sweep();
-    assert.equal((await client.call("GET", `/clip/${body.uuid}`)).status, 200);
-    await service.sql`update clips set ended_at = now() - interval '31 days' where uuid = ${body.uuid}`;
+    assert.equal((await client.call("GET", `/clip/${uuid}`)).status, 200);
+    await service.sql`update clips set ended_at = now() - interval '31 days' where uuid = ${uuid}`;
     await jobs.sweep();
-    assert.equal((await client.call("GET", `/clip/${body.uuid}`)).status, 404);
-    assert.ok(!(await readdir(join(service.dataDir, "clips"))).includes(body.uuid));
+    assert.equal((await client.call("GET", `/clip/${uuid}`)).status, 404);
+    assert.ok(!(await readdir(join(service.dataDir, "clips"))).includes(uuid));
   });
 });

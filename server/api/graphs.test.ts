@@ -10,7 +10,7 @@ import { testDatabase } from "../store/database.fixture.ts";
 import { makeConfig, openApp } from "./app.fixture.ts";
 import { graphEndpoints, processGraphEndpoints } from "./graphs.ts";
 
-const config = makeConfig();
+const config = makeConfig({ GRAPHS_COMPILE_SECONDS: "60" });
 const library = await GraphLibrary.open(await loadTestKnowledge(), config);
 const set: unknown[] = [];
 /** One process, whose graph prints and stores images. */

@@ -45,7 +45,7 @@ chains:
 const folder = mkdtempSync(join(tmpdir(), "windhover-models-"));
 const config = makeConfig({
   ...{ DATA_DIR: folder, MODELS_PER_KEY: "2", MODELS_BYTES: "200000", MODELS_CHECK_SECONDS: "60" },
-  ...{ RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60" },
+  GRAPHS_COMPILE_SECONDS: "60",
 });
 let database: TestDatabase;
 let library: GraphLibrary;
@@ -73,7 +73,7 @@ before(async () => {
   });
   const listModels = (userUuid: string) => own.listUsable(userUuid);
   stage = await openStage(sql, {
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60" },
+    settings: { RUNNERS_START_SECONDS: "60" },
     limits: { loadMs: 60_000 },
     needs: {
       ...{ confinement, folders, runnerEntry: pathToFileURL(ENTRY) },

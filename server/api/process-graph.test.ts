@@ -59,7 +59,7 @@ let other: User;
 let uuid: string;
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-graphs-"));
-const config = makeConfig();
+const config = makeConfig({ GRAPHS_COMPILE_SECONDS: "60" });
 const limits = (user: User): User => ({ ...user, limits: { ...user.limits, outputsActive: 2 } });
 
 before(async () => {
@@ -68,7 +68,7 @@ before(async () => {
   library = await GraphLibrary.open(await loadTestKnowledge(), config, pathToFileURL(`${folder}/`));
   other = await addUser(database.sql);
   stage = await openStage(database.sql, {
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60" },
+    settings: { RUNNERS_START_SECONDS: "60" },
     limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),

@@ -8,6 +8,7 @@ import { H264, makeFilm, withFolder } from "../../native/film.fixture.ts";
 import { pictures, play } from "../../native/pipeline.fixture.ts";
 import { writeGimbal, writePosition, writeRecord } from "../../telemetry/mavlink.fixture.ts";
 import { writePacket } from "../../telemetry/misb-0601.ts";
+import { MARK } from "../sources/small-film.fixture.mjs";
 import { type Client, openSourcesService, type SourcesService } from "../sources/sources.fixture.ts";
 
 let service: SourcesService;
@@ -28,14 +29,15 @@ before(async () => {
 });
 after(() => service?.close());
 
-/** The clip followed by bytes that players skip: different every time. */
+/** The clip followed by bytes that players skip: different every time. Its probe need not decode it. */
 let count = 0;
 function newClip(): Buffer {
-  const box = Buffer.alloc(16);
+  const box = Buffer.alloc(12 + MARK.length);
   box.writeUInt32BE(box.length, 0);
   box.write("free", 4);
   count += 1;
   box.writeUInt32BE(count, 8);
+  box.write(MARK, 12);
   return Buffer.concat([mp4, box]);
 }
 

@@ -67,11 +67,11 @@ let stage: Stage;
 let app: TestApp;
 let other: User;
 let uuid: string;
-const config = makeConfig({ GRAPHS_AUTHOR_ELEMENTS: "print" });
+const config = makeConfig({ GRAPHS_AUTHOR_ELEMENTS: "print", GRAPHS_COMPILE_SECONDS: "60" });
 
 async function openService(user?: User, sourceUuid?: string): Promise<void> {
   stage = await openStage(database.sql, {
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60" },
+    settings: { RUNNERS_START_SECONDS: "60" },
     limits: { loadMs: 60_000 },
     ...(user !== undefined && { user }),
     ...(sourceUuid !== undefined && { sourceUuid }),
@@ -152,6 +152,11 @@ const nextRunner = async (pid: number) => {
   await eventually(isRunning, "running");
 };
 const labels = ({ changes }: ProcessUpgrade) => changes.map(({ label }) => label);
+
+test("graphs are stored with the elements that the operator allows besides", () => {
+  assert.ok(library.authorElements.has("print") && library.authorElements.has("detect"));
+  assert.ok(!library.authorElements.has("filesink"));
+});
 
 describe("a process of a stored graph", () => {
   test("runs the version it names, and shows it", async () => {

@@ -1,6 +1,7 @@
 /** A fault in a runner restarts its process and affects nothing else; another server resumes what one leaves. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "../../test/watch.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { newUuid } from "../uuid.ts";
@@ -28,7 +29,7 @@ const highestTrack = async ({ waitFor }: Stage, uuid: string): Promise<number> =
 };
 
 test("replaces a runner that is killed: same uuid, outputs and properties, higher track ids, its tracks, same position", async () => {
-  const on = await stage({ isFile: true });
+  const on = await stage({ isFile: true, hasProcesses: true });
   const { supervisor, user, start, inside, row } = on;
   const uuid = await start();
   const output = await addOutput(database.sql, user, "rtmp");
@@ -53,7 +54,8 @@ test("replaces a runner that is killed: same uuid, outputs and properties, highe
   assert.ok(BigInt(String(after.job.positionNs)) > 0n);
   assert.equal(after.job.epochMs, (await row(uuid))?.startedAt?.getTime());
   assert.equal(supervisor.view(uuid)?.restarts, 1);
-  assert.equal((await row(uuid))?.restarts, 1);
+  // Written after subscribers were notified.
+  await until(async () => (await row(uuid))?.restarts === 1);
   await leave();
 });
 
@@ -80,6 +82,7 @@ for (const [what, script, settings] of [
     const { start, ended } = await stage({
       settings: { RUNNERS_RESTARTS: "1", ...settings },
       limits: { silentMs: 2_000 },
+      hasProcesses: true,
     });
     const failed = await ended(await start(script));
     assert.deepEqual([failed?.state, failed?.errorCode, failed?.restarts], ["failed", "pipeline_failed", 1]);

@@ -35,6 +35,14 @@ const failOnSuccess = (): never => assert.fail("it was started");
 const never = <T>(): Promise<T> => new Promise(() => {});
 const rowsOf = ({ user }: Stage) => database.sql`select from processes where user_uuid = ${user.uuid}`;
 
+/** Holds a process between its row and its runner, so that the row is locked before the process runs. */
+class Gate {
+  open: () => void = () => {};
+  readonly passed = new Promise<string>((resolve) => {
+    this.open = () => resolve("rtsp://camera/");
+  });
+}
+
 /** The error of a start, which must come within its limit. */
 async function failStart(on: Stage, script: JsonRecord = {}): Promise<ServiceError> {
   const startedMs = performance.now();
@@ -99,12 +107,14 @@ test("a failed start leaves no process, also when the database is slow", async (
 });
 
 test("rolls back a process that runs, but whose response cannot be sent in time", async () => {
-  const on = await stage({ settings: { RUNNERS_START_SECONDS: "3" } });
+  const located = new Gate();
+  const on = await stage({ settings: { RUNNERS_START_SECONDS: "3" }, locate: () => located.passed });
   const error = await whileLocked(
     async (sql) => {
       const refused = on.start().then(failOnSuccess, (error: ServiceError) => error);
       await until(async () => (await rowsOf(on)).length === 1);
       await sql`select from processes where user_uuid = ${on.user.uuid} for update`;
+      located.open();
       return { refused };
     },
     ({ refused }) => refused,
@@ -115,13 +125,15 @@ test("rolls back a process that runs, but whose response cannot be sent in time"
 });
 
 test("rolls a start back when its client disconnects between the first frame and the response", async () => {
-  const on = await stage({ settings: { RUNNERS_START_SECONDS: "600" } });
+  const located = new Gate();
+  const on = await stage({ settings: { RUNNERS_START_SECONDS: "600" }, locate: () => located.passed });
   const gone = new AbortController();
   await whileLocked(
     async (sql) => {
       const refused = on.start({}, { signal: gone.signal }).then(failOnSuccess, (error: ServiceError) => error);
       await until(async () => (await rowsOf(on)).length === 1);
       await sql`select from processes where user_uuid = ${on.user.uuid} for update`;
+      located.open();
       const [{ uuid } = { uuid: "" }] = await sql<{ uuid: string }[]>`
         select uuid from processes where user_uuid = ${on.user.uuid}`;
       await until(() => on.supervisor.held(uuid)?.state === "running");

@@ -17,6 +17,7 @@ import { createUser, toUser } from "../store/users.ts";
 import type { User } from "../user.ts";
 import { newUuid } from "../uuid.ts";
 import type { FixedLimits, ProcessNotice, ProcessState } from "./processes.ts";
+import { SCRIPTED_CHILDREN } from "./scripted-child.fixture.ts";
 import { Supervisor, type SupervisorDeps } from "./supervisor.ts";
 
 export const SCRIPTED = new URL("./scripted-runner.fixture.mjs", import.meta.url);
@@ -62,6 +63,8 @@ export interface StageOptions {
   readonly sourceUuid?: string;
   readonly allocatedMs?: number | null;
   readonly needs?: Partial<SupervisorDeps>;
+  /** Its scripted runners are confined processes of their own, as real ones are. */
+  readonly hasProcesses?: boolean;
 }
 
 /** A database for the tests of a file, and stages on it, which are closed after each test. */
@@ -83,7 +86,7 @@ export async function openStages(complete: (options: StageOptions) => StageOptio
 export async function openStage(sql: Sql, options: StageOptions = {}): Promise<Stage> {
   const user = options.user ?? (await addUser(sql, options.allocatedMs ?? null));
   const sourceUuid = options.sourceUuid ?? (await addSource(sql, user));
-  const { isFile = false, loops = false } = options;
+  const { isFile = false, loops = false, hasProcesses = options.needs?.runnerEntry !== undefined } = options;
   const log = pino({ level: "silent" });
   const node = await ClusterNode.join(
     {
@@ -98,7 +101,7 @@ export async function openStage(sql: Sql, options: StageOptions = {}): Promise<S
     log,
     node,
     runnerEntry: SCRIPTED,
-    confinement: await testConfinement(),
+    confinement: hasProcesses ? await testConfinement() : SCRIPTED_CHILDREN,
     folders: null,
     prepare: async ({ graph, params }) => {
       if (graph === "absent") throw new ServiceError("graph_not_found", { detail: graph });

@@ -1,33 +1,48 @@
 /**
  * Video files that are unusual or damaged. Each is either probed correctly or refused with a reason; none of them makes the
- * probe crash, hang or report nonsense.
+ * probe crash, hang or report nonsense. One confined process examines them all: probe.test.ts starts one for each.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { withFolder } from "../../native/film.fixture.ts";
+import { ProbeResult } from "../../schemas/probe.ts";
+import { runChild } from "../../test/child.fixture.ts";
 import { keepFile } from "../../test/kept-files.fixture.ts";
 import { testConfinement } from "../confinement/confinement.fixture.ts";
-import { silentLog } from "../store/database.fixture.ts";
-import { VideoProbe } from "./probe.ts";
-import { PROBE_ENTRY } from "./sources.fixture.ts";
+import { runOnce } from "../confinement/run-once.ts";
+import { checkBy } from "../validation.ts";
 
 const run = promisify(execFile);
-const CONFIG = { probe_seconds: 60 };
+const check = checkBy(ProbeResult);
+const ENTRY = pathToFileURL(runChild(new URL("examine-videos.child.ts", import.meta.url)).file);
+/** Of all files: only ends what hangs. */
+const LIMIT_SECONDS = 600;
 
-let folder: string;
-let probe: VideoProbe;
 let film: Buffer;
+const results = new Map<string, ProbeResult>();
+let end: string;
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "windhover-odd-"));
-  probe = new VideoProbe(PROBE_ENTRY, await testConfinement(), CONFIG, silentLog);
   film = await encode("film.mp4", ["-movflags", "+faststart"]);
+  const videos = Object.entries({ ...PLAYED, ...REFUSED });
+  await withFolder(async (folder) => {
+    const files: string[] = [];
+    for (const [index, [, [make]]] of videos.entries()) {
+      const file = join(folder, `${index}.mp4`);
+      await writeFile(file, await make());
+      files.push(file);
+    }
+    const order = { entry: ENTRY, files, memoryBytes: 2 ** 30, seconds: LIMIT_SECONDS, name: "the probe" };
+    const ended = await runOnce(await testConfinement(), order, new AbortController().signal);
+    end = `${ended.end}: ${ended.errors}`;
+    const lines = ended.output.split("\n").slice(0, -1);
+    for (const [index, line] of lines.entries()) results.set(videos[index]?.[0] ?? "", JSON.parse(line));
+  });
 });
-after(() => rm(folder, { recursive: true }));
 
 /** Two seconds of a test picture, encoded as H.264 unless `args` say otherwise. */
 async function encode(
@@ -168,19 +183,21 @@ function nest(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, bytes.readUInt32BE(0)), inner]);
 }
 
-async function examine(make: Bytes) {
-  const file = join(folder, `${randomUUID()}.mp4`);
-  await writeFile(file, await make());
-  return probe.examine(file, "anna", new AbortController().signal);
+function resultOf(name: string): ProbeResult {
+  const result = results.get(name) ?? assert.fail(`it was not examined; ${end}`);
+  assert.deepEqual(check(result), []);
+  return result;
 }
 
-for (const [name, [make, size, durationMs]] of Object.entries(PLAYED))
-  test(`accepts a file with ${name}`, async () => {
-    const { width, height, duration_ms } = await examine(make);
-    assert.deepEqual([`${width}x${height}`, duration_ms], [size, durationMs]);
+for (const [name, [, size, durationMs]] of Object.entries(PLAYED))
+  test(`accepts a file with ${name}`, () => {
+    const { video, fault } = resultOf(name);
+    assert.deepEqual([`${video?.width}x${video?.height}`, video?.duration_ms, fault], [size, durationMs, null]);
   });
 
-for (const [name, [make, reason]] of Object.entries(REFUSED))
-  test(`rejects a file that is or has ${name}`, async () => {
-    await assert.rejects(examine(make), { code: "video_invalid", message: reason });
+for (const [name, [, reason]] of Object.entries(REFUSED))
+  test(`rejects a file that is or has ${name}`, () => {
+    const { video, fault } = resultOf(name);
+    assert.equal(video, null);
+    assert.match(fault ?? "", reason);
   });

@@ -1,5 +1,5 @@
 /** The real endpoints of sources and outputs over a real database, for users of the test's own. */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../schemas/config.ts";
@@ -22,6 +22,7 @@ import { Sources } from "./sources.ts";
 import type { UploadLimits } from "./uploads.ts";
 
 export const PROBE_ENTRY = new URL("../../graphs/runtime/probe/probe.mjs", import.meta.url);
+const QUICK_PROBE = new URL("quick-probe.fixture.mjs", import.meta.url);
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes back is checked by the schemas of its endpoint.
 type Body = any;
@@ -55,6 +56,8 @@ export interface SourcesService {
   addNode(): Promise<{ readonly sources: Sources; readonly files: SharedFiles | null; readonly dataDir: string }>;
   /** All files below the folder of videos. */
   listFiles(): Promise<readonly string[]>;
+  /** In bytes. */
+  largestFile(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -92,7 +95,7 @@ export async function openSourcesService(
     // Sweeps are what the test calls.
     const files = await openFiles({ sql, config, log: silentLog, sweepMs: 3_600_000 });
     const needs = { sql, config, log: silentLog, nodeUuid, media, signer, confinement };
-    const sources = await Sources.open({ ...needs, probeEntry: PROBE_ENTRY, limits, files });
+    const sources = await Sources.open({ ...needs, probeEntry: QUICK_PROBE, limits, files });
     const close = async () => {
       sources.close();
       await files?.close();
@@ -160,6 +163,12 @@ export async function openSourcesService(
     async listFiles() {
       const entries = await readdir(join(dataDir, "videos"), { withFileTypes: true, recursive: true });
       return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    },
+    async largestFile() {
+      const names = await readdir(join(dataDir, "videos"), { recursive: true });
+      // Undefined: removed in the meantime.
+      const found = await Promise.all(names.map((name) => stat(join(dataDir, "videos", name)).catch(() => undefined)));
+      return Math.max(0, ...found.map((one) => (one?.isFile() ? one.size : 0)));
     },
     async close() {
       await app.close(1000);

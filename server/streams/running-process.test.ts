@@ -19,8 +19,8 @@ before(async () => {
   database = await testDatabase();
   stage = await openStage(database.sql, {
     allocatedMs: 3_600_000,
-    // One ready for the next test, and time to start on a machine that is busy.
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "30" },
+    // Time to start on a machine that is busy.
+    settings: { RUNNERS_START_SECONDS: "60" },
     limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),

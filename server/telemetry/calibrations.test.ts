@@ -58,7 +58,7 @@ before(async () => {
   const { sql } = database;
   calibrations = new Calibrations({ sql, log: silentLog });
   stage = await openStage(sql, {
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "60", TERRAIN_FOLDER: folder },
+    settings: { RUNNERS_START_SECONDS: "60", TERRAIN_FOLDER: folder },
     limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),

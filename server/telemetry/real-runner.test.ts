@@ -37,7 +37,7 @@ let app: TestApp;
 before(async () => {
   database = await testDatabase();
   stage = await openStage(database.sql, {
-    settings: { RUNNERS_SPARE: "1", RUNNERS_START_SECONDS: "30" },
+    settings: { RUNNERS_START_SECONDS: "60" },
     limits: { loadMs: 60_000 },
     needs: {
       runnerEntry: pathToFileURL(ENTRY),

@@ -16,12 +16,15 @@ import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
+import { reduceClip } from "./people.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
-import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+import { type ServiceClient, uploadVideo } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
+const service = await shareService("alerts");
 const watch = new Watch();
 const checkNotice = checkBy(AlertNotice);
 const checkEvent = checkBy(AlertEvent);
@@ -93,8 +96,8 @@ class Player {
 }
 
 /** Resolves with the first event of that name. */
-async function readEvent(service: TestService, uuid: string, name: string): Promise<unknown> {
-  const response = await fetch(`${service.url}/process/${uuid}/events`, { headers: { api_key: MASTER_KEY } });
+async function readEvent(service: ServiceClient, uuid: string, name: string): Promise<unknown> {
+  const response = await fetch(`${service.url}/process/${uuid}/events`, { headers: { api_key: service.key } });
   let text = "";
   for await (const part of response.body ?? []) {
     text += Buffer.from(part).toString();
@@ -107,8 +110,7 @@ async function readEvent(service: TestService, uuid: string, name: string): Prom
 test("each type notifies its broker; a forced change applies at once and does not disturb client, output and tracks", {
   skip,
 }, async (context) => {
-  const [broker, service] = await Promise.all([openMosquitto(), TestService.start()]);
-  after(() => service.close());
+  const broker = await openMosquitto();
   const [notices, hooked] = [new Notices(), new Notices()];
   const subscriber = await broker.connect();
   subscriber.on("message", (_, bytes) => notices.add(bytes));
@@ -130,7 +132,7 @@ test("each type notifies its broker; a forced change applies at once and does no
   const dense = { count: 1, for_seconds: 0, cooldown_seconds: 0 };
   const grid = await post("/alert", "grid-density", { trigger: dense, parameters: { rows: 4, columns: 4 } });
 
-  const source = await uploadVideo(service, clip ?? "");
+  const source = await uploadVideo(service, await reduceClip(clip ?? "", 80, 10));
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
     json: { params: { every: 2 } },
   });
@@ -174,7 +176,7 @@ test("each type notifies its broker; a forced change applies at once and does no
     return status === "live";
   };
   await eventually(isLive, "the output is live");
-  const player = new Player(`${output.play_url}?api_key=${MASTER_KEY}`);
+  const player = new Player(`${output.play_url}?api_key=${service.key}`);
   await player.shows(5);
   await detections.next(2);
   const before = await info();

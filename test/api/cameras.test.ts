@@ -4,46 +4,48 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
+import jpeg from "jpeg-js";
 import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { RecordingSetting } from "../../schemas/api/recording-setting.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { type Camera, startCamera } from "../camera.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
-import { temporaryFolder } from "../graph.fixture.ts";
+import { keepFileSync } from "../kept-files.fixture.ts";
 import { findFreePort } from "../ports.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo, withoutRecordings } from "./service.fixture.ts";
 
 const skip = await withoutModel("default");
 
-const folder = temporaryFolder();
 const FPS = 10;
 const MARK = 8;
 const MARKS = 48;
 
 /** A white square that moves by its width with every frame, for minutes. */
 function makeMarked(): string {
-  const path = join(folder, "marked.mp4");
   const filter = [
     `color=black:size=${MARK * MARKS}x64:rate=${FPS}:duration=300[video]`,
     `color=white:size=${MARK}x${MARK}:rate=${FPS}[mark]`,
     `[video][mark]overlay=x='mod(n\\,${MARKS})*${MARK}':y=0:shortest=1`,
   ].join(";");
   const encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", String(FPS), "-bf", "2"];
-  execFileSync("ffmpeg", ["-v", "error", "-y", "-filter_complex", filter, ...encode, path]);
-  return path;
+  const words = ["-v", "error", "-y", "-filter_complex", filter, ...encode];
+  return keepFileSync([...words, "mp4"], (path) => execFileSync("ffmpeg", [...words, path]));
 }
 
 /** Which of the places has the mark. */
-function readMark(file: string): number {
-  const args = ["-v", "error", "-i", file, "-frames:v", "1", "-vf", `crop=iw:${MARK}:0:0,scale=${MARKS}:1:flags=area`];
-  const pixels = execFileSync("ffmpeg", [...args, "-f", "rawvideo", "-pix_fmt", "gray", "-"]);
-  const brightest = Math.max(...pixels);
-  assert.ok(brightest > 120, `there is no mark in ${[...pixels].join(" ")}`);
-  return pixels.indexOf(brightest);
+function readMark(picture: Buffer): number {
+  const { width, data } = jpeg.decode(picture, { useTArray: true });
+  assert.equal(width, MARK * MARKS);
+  // Green, in the middle of each place.
+  const lights = Array.from(
+    { length: MARKS },
+    (_, place) => data[((MARK / 2) * width + (place + 0.5) * MARK) * 4 + 1] ?? 0,
+  );
+  const brightest = Math.max(...lights);
+  assert.ok(brightest > 120, `there is no mark in ${lights.join(" ")}`);
+  return lights.indexOf(brightest);
 }
 
 let service: TestService;
@@ -61,6 +63,7 @@ before(async () => {
   port = await findFreePort();
   camera = await startMarked();
   service = await TestService.start({ env: { WINDHOVER_RECORDINGS_RESERVE_BYTES: "0" } });
+  await withoutRecordings(service);
 });
 after(async () => {
   await camera?.kill();
@@ -109,12 +112,12 @@ async function readClip(fromMs: number, toMs: number): Promise<ClipAnswer> {
 const rangeOf = (gap: string): readonly number[] => gap.split("/").map((text) => Date.parse(text));
 
 async function readLive(): Promise<{ readonly timeMs: number; readonly mark: number }> {
-  const { timeMs, path } = await readLivePicture();
-  return { timeMs, mark: readMark(path) };
+  const { timeMs, picture } = await readLivePicture();
+  return { timeMs, mark: readMark(picture) };
 }
 
 /** A frame as the live view has it, with its capture time. */
-async function readLivePicture(): Promise<{ readonly timeMs: number; readonly path: string }> {
+async function readLivePicture(): Promise<{ readonly timeMs: number; readonly picture: Buffer }> {
   const url = `${service.url}/process/${processUuid}/feed?overlay=none`;
   const response = await fetch(url, { headers: { api_key: MASTER_KEY } });
   assert.equal(response.status, 200);
@@ -125,9 +128,8 @@ async function readLivePicture(): Promise<{ readonly timeMs: number; readonly pa
     const text = bytes.toString("latin1", 0, Math.max(0, head));
     const length = Number(/Content-Length: (\d+)/.exec(text)?.[1] ?? Number.POSITIVE_INFINITY);
     if (head === -1 || bytes.length < head + 4 + length) continue;
-    const path = join(folder, "live.jpg");
-    writeFileSync(path, bytes.subarray(head + 4, head + 4 + length));
-    return { timeMs: Date.parse(/X-Timestamp: (\S+)/.exec(text)?.[1] ?? ""), path };
+    const picture = bytes.subarray(head + 4, head + 4 + length);
+    return { timeMs: Date.parse(/X-Timestamp: (\S+)/.exec(text)?.[1] ?? ""), picture };
   }
   return assert.fail("the feed has ended");
 }
@@ -135,15 +137,13 @@ async function readLivePicture(): Promise<{ readonly timeMs: number; readonly pa
 /** The frame on display at this time, as it was recorded. */
 async function readRecorded(timeMs: number): Promise<number> {
   const at = new Date(timeMs).toISOString();
-  const path = join(folder, "recorded.jpg");
   const picture = await poll("it is recorded", async () => {
     const url = `${service.url}/source/${source.uuid}/thumbnail?at=${at}&width=${MARK * MARKS}`;
     const response = await fetch(url, { headers: { api_key: MASTER_KEY } });
     const body = Buffer.from(await response.arrayBuffer());
     return response.status === 200 && body;
   });
-  writeFileSync(path, picture);
-  return readMark(path);
+  return readMark(picture);
 }
 
 /**
@@ -191,6 +191,8 @@ test("a camera is recorded on request, by the clock of its detections, over one 
   assert.deepEqual(await listRecordings(), []);
   assert.equal((await setMode({ mode: "always" })).mode, "always");
   await poll("it is recorded", async () => (await readSetting()).recording_uuid !== null);
+  // A picture from before the recording would never be in it.
+  await untilRecorded(Date.now());
   await expectOneClock();
   assert.equal((await setMode({ mode: "off" })).mode, "off");
   const [recording] = await poll("it has ended", async () => {

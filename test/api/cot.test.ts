@@ -16,19 +16,19 @@ import { temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
-import { TestService, uploadVideo } from "./service.fixture.ts";
+import { uploadVideo } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const FRAMES = 75;
 /** Long enough for slow machines. */
 const ROUNDS = 40;
 const noModel = await withoutModel("default");
 const folder = temporaryFolder();
+const service = await shareService("cot", "--track-logger");
 
 test("attached outputs send events and messages with the positions and times of detection_data", {
   skip: noModel,
 }, async () => {
-  const service = await TestService.start();
-  after(() => service.close());
   const socket = createSocket("udp4");
   after(() => socket.close());
   const watch = new Watch();
@@ -45,7 +45,7 @@ test("attached outputs send events and messages with the positions and times of 
   const telemetry_cfg = { type: "static", format: "native", parameters: CAMERA };
   await service.expect(200, "PATCH", `/source/${source.uuid}`, { json: { telemetry_cfg } });
   const path = `/start?source_uuid=${source.uuid}`;
-  const started = await service.expect<StartedProcess>(201, "POST", path, { json: { params: { every: 3 } } });
+  const started = await service.expect<StartedProcess>(201, "POST", path, { json: { params: { every: 5 } } });
   const uuid = started.process_uuid;
   const detections = await Detections.open(started.detection_data_url);
   const attached = await service.expect<OutputRecord>(200, "POST", `/process/${uuid}/${output.uuid}`);

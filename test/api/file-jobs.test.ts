@@ -1,6 +1,6 @@
 /** A file as a job: started paused, with every result from the first frame on, and all of them after its end. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { Static } from "typebox";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
@@ -11,18 +11,14 @@ import { encodeStreet } from "../golden/street.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
-import { TestService, uploadVideo } from "./service.fixture.ts";
+import { uploadVideo } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const skip = await withoutModel("default");
 const folder = temporaryFolder();
 const FRAMES = 50;
-let service: TestService;
-let sourceUuid = "";
-before(async () => {
-  service = await TestService.start();
-  sourceUuid = (await uploadVideo(service, await encodeStreet(folder, FRAMES), { alias: "street" })).uuid;
-});
-after(() => service?.close());
+const service = await shareService("jobs", "--track-logger");
+const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(folder, FRAMES), { alias: "street" });
 
 const start = (json: unknown) =>
   service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`, { json });
@@ -47,7 +43,7 @@ test("a file that is started paused gives nothing until it is resumed, and then 
   skip,
   timeout: 300_000,
 }, async () => {
-  const { process_uuid: uuid, detection_data_url: url } = await start({ paused: true });
+  const { process_uuid: uuid, detection_data_url: url } = await start({ paused: true, params: { every: 2 } });
   const paused = await read(uuid);
   assert.equal(paused.state, "paused");
   assert.deepEqual(await stored(uuid), []);

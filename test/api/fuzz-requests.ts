@@ -1,5 +1,6 @@
 /** Random requests generated from the OpenAPI document: valid ones, nearly valid ones and nonsense. */
 import fc, { type Arbitrary } from "fast-check";
+import { anyCharacter } from "../any-character.fixture.ts";
 import type { ApiContract, Operation } from "./api-contract.ts";
 
 export interface FuzzRequest {
@@ -194,9 +195,9 @@ const ODD_TEXTS: readonly string[] = [
 ];
 
 const oddText = fc.constantFrom(...ODD_TEXTS);
-const anyText: Arbitrary<string> = fc.oneof(fc.string({ unit: "binary", maxLength: 40 }), oddText);
+const anyText: Arbitrary<string> = fc.oneof(fc.string({ unit: anyCharacter, maxLength: 40 }), oddText);
 const anyJson: Arbitrary<unknown> = fc.oneof(
-  fc.jsonValue({ maxDepth: 3, stringUnit: "binary" }),
+  fc.jsonValue({ maxDepth: 3, stringUnit: anyCharacter }),
   anyText,
   fc.constantFrom(null, true, -1, 0, 1e308, -0, 2 ** 53, 1.5, [], {}, [[[[[]]]]]),
 );

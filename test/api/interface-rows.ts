@@ -46,7 +46,7 @@ const REPORTS = "server/tracks/report-tracks.test.ts";
 
 const ON_A_CLIP: TestName = [
   WORKFLOW,
-  "on an uploaded clip: upload, sources, start, detections, feed, pause, resume, info, stop",
+  "on an uploaded clip: upload, sources, start, detections with tracked people, feed, pause, resume, info, stop",
 ];
 const ON_A_CAMERA: TestName = [WORKFLOW, "on a live RTSP camera, by its name"];
 const PUBLISHED: TestName = [
@@ -61,7 +61,6 @@ const ENHANCEMENT_RESUMES: TestName = [
   ENHANCEMENT,
   "replaces a killed child, another server continues, and every track is done once",
 ];
-const STOPS_ALL: TestName = [INTERFACE, "all are stopped by DELETE /processes, and by its deprecated endpoint"];
 const ONE_CLIENT: TestName = [SOCKETS, "accept one client at a time, and the next as soon as it has gone"];
 
 const SUBSCRIBED: TestName = [
@@ -111,9 +110,15 @@ export const ENDPOINTS = {
     [INTERFACE, "shows its times in the format of the interface, and its source"],
   ],
   "DELETE /process/{process_uuid}": [ON_A_CLIP, ON_A_CAMERA],
-  "DELETE /processes": [STOPS_ALL],
+  "DELETE /processes": [[INTERFACE, "with 403 at the limit of processes"]],
   "POST /process/{process_uuid}/stop": [[INTERFACE, "is stopped by the deprecated endpoint"]],
-  "POST /process/stop_all": [STOPS_ALL],
+  "POST /process/stop_all": [
+    [
+      INTERFACE,
+      "runs a graph, and rejects elements that access the outside; the deprecated endpoint ends all processes",
+    ],
+    ["server/api/processes.test.ts", "the deprecated endpoint stops all processes"],
+  ],
   "GET /process/{process_uuid}/feed": [
     ON_A_CLIP,
     ["server/streams/feed.test.ts", "sends each picture with its length and time, and ends with the process"],

@@ -3,31 +3,29 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { makeClip, repeatClip, temporaryFolder } from "../graph.fixture.ts";
 import { ENDPOINTS } from "./interface-rows.ts";
-import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+import { createKey, MASTER_KEY, uploadVideo } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const NOWHERE = "01890000-0000-7000-8000-000000000000";
 const SMALL = "width=64&height=48";
 const folder = temporaryFolder();
-let service: TestService;
-let clip: SourceRecord;
+const service = await shareService("interface", "--graph-author");
 /** A key without any resources. */
-let strangerKey = "";
-before(async () => {
-  service = await TestService.start({ env: { WINDHOVER_RUNNERS_SPARE: "1" } });
-  strangerKey = await createKey(service, "stranger");
-  clip = await uploadVideo(service, await makeClip(folder, 500, SMALL));
-});
-after(() => service?.close());
+const strangerKey = await createKey(service, "stranger");
+const short = await makeClip(folder, 250, SMALL);
+/** Longer than the tests. */
+const long = await repeatClip(short, 40);
+const clip = await uploadVideo(service, long);
 
 /** Almost no inference. */
-const start = (uuid: string, key = MASTER_KEY) =>
+const start = (uuid: string, key = service.key) =>
   service.call<StartedProcess & Problem>("POST", `/start?source_uuid=${uuid}`, {
     key,
     json: { params: { every: 1000 } },
@@ -77,16 +75,18 @@ describe("POST /start is rejected", () => {
 
   test("with 403 at the limit of processes", async () => {
     const key = await createKey(service, "single", "--limit", "processes=1");
-    const source = await uploadVideo(service, await makeClip(folder, 501, SMALL), { key });
+    const source = await uploadVideo(service, long, { key });
     const both = await Promise.all([start(source.uuid, key), start(source.uuid, key)]);
     assert.deepEqual(both.map(({ status }) => status).sort(), [201, 403]);
     assert.equal(both.find(({ status }) => status === 403)?.body.code, "processes_limit_reached");
-    await service.expect(200, "DELETE", "/processes", { key });
+    const started = both.find(({ status }) => status === 201)?.body.process_uuid ?? "";
+    assert.deepEqual(await service.expect(200, "DELETE", "/processes", { key }), { stopped: [started] });
+    assert.equal((await service.expect<ProcessRecord>(200, "GET", `/process/${started}`, { key })).state, "finished");
   });
 
   test("with 403 when the minutes are used up", async () => {
     const key = await createKey(service, "spent", "--minutes", "0");
-    const source = await uploadVideo(service, await makeClip(folder, 20), { key });
+    const source = await uploadVideo(service, short, { key });
     assert.equal(await codeOf(start(source.uuid, key)), "403 usage_limit_reached");
   });
 
@@ -97,7 +97,7 @@ describe("POST /start is rejected", () => {
 
   test("with 404 when the file of the source is missing", async () => {
     const before = new Set(storedFiles());
-    const { uuid } = await uploadVideo(service, await makeClip(folder, 21));
+    const { uuid } = await uploadVideo(service, await repeatClip(short, 2));
     const [file = assert.fail("no file is stored")] = storedFiles().filter((path) => !before.has(path));
     rmSync(file);
     assert.equal(await codeOf(start(uuid)), "404 source_file_missing");
@@ -105,7 +105,7 @@ describe("POST /start is rejected", () => {
 
   test("with 503 when the pipeline cannot be started", async () => {
     const before = new Set(storedFiles());
-    const { uuid } = await uploadVideo(service, await makeClip(folder, 22));
+    const { uuid } = await uploadVideo(service, await repeatClip(short, 3));
     const [file = assert.fail("no file is stored")] = storedFiles().filter((path) => !before.has(path));
     writeFileSync(file, "not a video");
     assert.equal(await codeOf(start(uuid)), "503 pipeline_failed");
@@ -184,21 +184,10 @@ describe("a running process", () => {
     await service.expect(200, "POST", `/process/${uuid}/stop`);
     assert.equal((await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`)).state, "finished");
   });
-
-  test("all are stopped by DELETE /processes, and by its deprecated endpoint", async () => {
-    for (const [method, path] of [
-      ["DELETE", "/processes"],
-      ["POST", "/process/stop_all"],
-    ] as const) {
-      const started = (await start(clip.uuid)).body.process_uuid;
-      assert.deepEqual(await service.expect(200, method, path), { stopped: [started] });
-      assert.equal((await service.expect<ProcessRecord>(200, "GET", `/process/${started}`)).state, "finished");
-    }
-  });
 });
 
 describe("POST /graphs/try", () => {
-  const yaml = "graph: mine\nchains:\n  main: [source, decode, stage, detect, detections]\n";
+  const yaml = "graph: mine\nchains:\n  main: [source, decode, stage, detect: { every: 1000 }, detections]\n";
 
   test("requires a key with the right graph-author", async () => {
     const key = strangerKey;
@@ -206,20 +195,17 @@ describe("POST /graphs/try", () => {
     assert.equal(await codeOf(service.call("POST", "/graphs/try", { json, key })), "403 graph_author_needed");
   });
 
-  test("runs a graph, and rejects elements that access the outside", async () => {
-    const key = await createKey(service, "author", "--graph-author");
-    const { uuid } = await uploadVideo(service, await makeClip(folder, 502, SMALL), { key });
+  test("runs a graph, and rejects elements that access the outside; the deprecated endpoint ends all processes", async () => {
     const attempt = (text: string) =>
-      service.call<StartedProcess & Problem>("POST", "/graphs/try", { json: { yaml: text, source_uuid: uuid }, key });
+      service.call<StartedProcess & Problem>("POST", "/graphs/try", { json: { yaml: text, source_uuid: clip.uuid } });
     const rejected = await attempt(yaml.replace("detections", "filesink: { location: /tmp/x }"));
     assert.equal(rejected.body.code, "invalid_input");
     assert.match(rejected.body.errors?.[0]?.message ?? "", /^graph.yaml:3:\d+: "filesink" is not allowed/);
     const { status, body } = await attempt(yaml);
     assert.equal(status, 201);
-    assert.equal(
-      (await service.expect<ProcessRecord>(200, "GET", `/process/${body.process_uuid}`, { key })).graph,
-      "try",
-    );
-    await service.expect(200, "DELETE", `/process/${body.process_uuid}`, { key });
+    const read = () => service.expect<ProcessRecord>(200, "GET", `/process/${body.process_uuid}`);
+    assert.equal((await read()).graph, "try");
+    assert.deepEqual(await service.expect(200, "POST", "/process/stop_all"), { stopped: [body.process_uuid] });
+    assert.equal((await read()).state, "finished");
   });
 });

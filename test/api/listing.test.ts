@@ -11,8 +11,8 @@ import { requestsOf } from "../../tools/bench/listing.ts";
 import { TestService } from "./service.fixture.ts";
 
 const SIZE = {
-  ...{ sources: 300, processes: 3_000, notices: 15_000, registered: 60 },
-  ...{ recordings: 1_000, clips: 600, tracks: 200, patchBytes: 100 },
+  ...{ sources: 150, processes: 2_000, notices: 8_000, registered: 60 },
+  ...{ recordings: 600, clips: 600, tracks: 200, patchBytes: 100 },
 };
 /** Larger than a page, with rows of other users. */
 const LARGE = "processes|notices|notice_classes|evidence|recordings|recording_segments|tracks|track_points|clips";

@@ -1,20 +1,19 @@
 /** A media-server source from registration to recordings, with a real publisher, a real process and a killed hub. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { commandOf, environmentOf, findDescendants, listDescendants } from "../../cli/serve/serving.fixture.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { Detections } from "./process-client.fixture.ts";
-import { listOpenFiles, MASTER_KEY, TestService } from "./service.fixture.ts";
+import { listOpenFiles, MASTER_KEY } from "./service.fixture.ts";
+import { SECRETS_KEY, shareService } from "./shared-service.fixture.ts";
 
-const SECRETS_KEY = "5ec2".repeat(16);
-const service = await TestService.start({ env: { WINDHOVER_SECRETS_KEY: SECRETS_KEY } });
-after(() => service.close());
+const service = await shareService("media");
 const { rtmp = "" } = await service.serving.event("ready");
-const address = `${rtmp}/master/drones/one`;
+const address = `${rtmp}/media/drones/one`;
 
 const register = () =>
   service.expect<SourceRecord>(201, "POST", "/stream", {
@@ -47,7 +46,7 @@ describe("a media-server source", () => {
     assert.deepEqual([early.status, early.body.code], [400, "source_not_live"]);
 
     const publish = () => {
-      const publisher = keepPublishing(`${address}?api_key=${MASTER_KEY}`);
+      const publisher = keepPublishing(`${address}?api_key=${service.key}`);
       t.after(() => publisher.end());
       return publisher;
     };
@@ -67,7 +66,8 @@ describe("a media-server source", () => {
     assert.ok(children.length > 2);
     for (const pid of children) {
       const environment = environmentOf(pid);
-      for (const secret of [SECRETS_KEY, MASTER_KEY]) assert.ok(!environment.includes(secret), commandOf(pid));
+      for (const secret of [SECRETS_KEY, MASTER_KEY, service.key])
+        assert.ok(!environment.includes(secret), commandOf(pid));
     }
 
     first.end();
@@ -86,7 +86,9 @@ describe("a media-server source", () => {
     await detections.next(3);
     const record = await info(uuid);
     assert.deepEqual([record.state, record.stats.restarts], ["running", 0]);
-    assert.doesNotMatch(JSON.stringify(record) + service.serving.stderr, /run_[\w-]{20}|wh_0123456789ab_A/);
+    const shown = JSON.stringify(record) + service.serving.stderr;
+    assert.doesNotMatch(shown, /run_[\w-]{20}|wh_0123456789ab_A/);
+    assert.ok(!shown.includes(service.key));
 
     await service.expect(200, "DELETE", `/process/${uuid}`);
     assert.equal((await read(source.uuid)).status, "streaming");

@@ -38,17 +38,75 @@ const ENV = {
   WINDHOVER_LIMITS_FAILED_LOGINS_PER_MINUTE: "10000000",
 };
 
-export class TestService {
+/** Requests to a service, with a key. */
+export class ServiceClient {
   readonly folder: ServingFolder;
-  readonly #options: ServingOptions;
+  /** Of requests that name none. */
+  readonly key: string;
   serving: Serving;
   url = "";
   contract: ApiContract = new ApiContract({ paths: {}, components: { schemas: {} } });
 
-  private constructor(folder: ServingFolder, options: ServingOptions) {
+  protected constructor(folder: ServingFolder, serving: Serving, key: string) {
     this.folder = folder;
-    this.#options = { ...options, env: { ...ENV, ...options.env } };
-    this.serving = folder.serve(this.#options);
+    this.serving = serving;
+    this.key = key;
+  }
+
+  /** Of the same service, which must not be started again meanwhile. */
+  as(key: string): ServiceClient {
+    const client = new ServiceClient(this.folder, this.serving, key);
+    client.url = this.url;
+    client.contract = this.contract;
+    return client;
+  }
+
+  /** Asserts that the response fits the OpenAPI document. */
+  async call<T = unknown>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
+    const answer = await this.send(method, path, options);
+    const operation = this.contract.find(method, path.split("?")[0] ?? path);
+    assert.deepEqual(this.contract.check(operation, answer), [], `${method} ${path}: ${answer.text.slice(0, 1000)}`);
+    const isJson = /[/+]json/.test(answer.headers.get("content-type") ?? "");
+    return { ...answer, body: (isJson ? JSON.parse(answer.text) : answer.text) as T };
+  }
+
+  /** Also asserts the status. */
+  async expect<T = unknown>(status: number, method: string, path: string, options: CallOptions = {}): Promise<T> {
+    const answer = await this.call<T>(method, path, options);
+    const logged = answer.status >= 500 ? `\nthe service logged:\n${this.serving.errors}` : "";
+    assert.equal(answer.status, status, `${method} ${path}: ${answer.text.slice(0, 1000)}${logged}`);
+    return answer.body;
+  }
+
+  async send(
+    method: string,
+    path: string,
+    { json, body, headers, key = this.key }: CallOptions,
+  ): Promise<ReceivedResponse> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      redirect: "manual",
+      signal: AbortSignal.timeout(LIMIT_MS),
+      headers: {
+        ...(key !== null && { api_key: key }),
+        ...(json !== undefined && { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined ? { body } : {}),
+    });
+    const isEndless = ENDLESS.test(response.headers.get("content-type") ?? "");
+    if (isEndless) await response.body?.cancel();
+    return { status: response.status, headers: response.headers, text: isEndless ? "" : await response.text() };
+  }
+}
+
+export class TestService extends ServiceClient {
+  readonly #options: ServingOptions;
+
+  private constructor(folder: ServingFolder, given: ServingOptions) {
+    const options = { ...given, env: { ...ENV, ...given.env } };
+    super(folder, folder.serve(options), MASTER_KEY);
+    this.#options = options;
   }
 
   static async start(options: ServingOptions = {}): Promise<TestService> {
@@ -77,54 +135,23 @@ export class TestService {
   close(): Promise<void> {
     return this.folder.close();
   }
-
-  /** Asserts that the response fits the OpenAPI document. */
-  async call<T = unknown>(method: string, path: string, options: CallOptions = {}): Promise<Answer<T>> {
-    const answer = await this.send(method, path, options);
-    const operation = this.contract.find(method, path.split("?")[0] ?? path);
-    assert.deepEqual(this.contract.check(operation, answer), [], `${method} ${path}: ${answer.text.slice(0, 1000)}`);
-    const isJson = /[/+]json/.test(answer.headers.get("content-type") ?? "");
-    return { ...answer, body: (isJson ? JSON.parse(answer.text) : answer.text) as T };
-  }
-
-  /** Also asserts the status. */
-  async expect<T = unknown>(status: number, method: string, path: string, options: CallOptions = {}): Promise<T> {
-    const answer = await this.call<T>(method, path, options);
-    const logged = answer.status >= 500 ? `\nthe service logged:\n${this.serving.errors}` : "";
-    assert.equal(answer.status, status, `${method} ${path}: ${answer.text.slice(0, 1000)}${logged}`);
-    return answer.body;
-  }
-
-  async send(
-    method: string,
-    path: string,
-    { json, body, headers, key = MASTER_KEY }: CallOptions,
-  ): Promise<ReceivedResponse> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      redirect: "manual",
-      signal: AbortSignal.timeout(LIMIT_MS),
-      headers: {
-        ...(key !== null && { api_key: key }),
-        ...(json !== undefined && { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined ? { body } : {}),
-    });
-    const isEndless = ENDLESS.test(response.headers.get("content-type") ?? "");
-    if (isEndless) await response.body?.cancel();
-    return { status: response.status, headers: response.headers, text: isEndless ? "" : await response.text() };
-  }
 }
 
+/**
+ * The first account has every feature. Without this one, none of its processes draws and encodes its video, which costs most
+ * of them more than everything else.
+ */
+export const withoutRecordings = (service: TestService): Promise<unknown> =>
+  service.expect(200, "PATCH", "/account/master", { json: { recording: false } });
+
 /** Creates a key with the command line, while the service runs. */
-export const createKey = (service: TestService, name: string, ...args: readonly string[]): Promise<string> =>
+export const createKey = (service: ServiceClient, name: string, ...args: readonly string[]): Promise<string> =>
   runKeys(service, "create", name, ...args);
 
 /** The service applies it within two seconds. */
-export const revokeKey = (service: TestService, name: string): Promise<string> => runKeys(service, "revoke", name);
+export const revokeKey = (service: ServiceClient, name: string): Promise<string> => runKeys(service, "revoke", name);
 
-async function runKeys(service: TestService, ...args: readonly string[]): Promise<string> {
+async function runKeys(service: ServiceClient, ...args: readonly string[]): Promise<string> {
   const variables = { WINDHOVER_DATA_DIR: join(service.folder.path, "data") };
   const { code, stdout, stderr } = await windhover(["keys", ...args], service.folder.path, variables);
   assert.equal(code, 0, stderr);
@@ -133,7 +160,7 @@ async function runKeys(service: TestService, ...args: readonly string[]): Promis
 
 /** Uploads a file with `POST /video`. */
 export async function uploadVideo(
-  service: TestService,
+  service: ServiceClient,
   file: string,
   { alias, key, loop }: { readonly alias?: string; readonly key?: string; readonly loop?: boolean } = {},
 ): Promise<SourceRecord> {

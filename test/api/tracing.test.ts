@@ -6,8 +6,7 @@ import type { AddressInfo } from "node:net";
 import { json as readJson } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
-import { encodeStreet } from "../golden/street.fixture.ts";
-import { temporaryFolder } from "../graph.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
@@ -68,7 +67,7 @@ const STEPS = [
 test("a start is one trace, from the request of the client to the first message of the runner", {
   timeout: 300_000,
 }, async () => {
-  const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(folder, 25));
+  const { uuid: sourceUuid } = await uploadVideo(service, await makeClip(folder, 25, "width=64&height=48"));
   const path = `/start?source_uuid=${sourceUuid}`;
   const json = { params: { every: 1000, include_predicted: true } };
   const traceparent = `00-${TRACE}-${CALLER}-01`;

@@ -1,8 +1,7 @@
 /** Reports and exported files of the tracks of a real process, from the runner through the database to map formats. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Static } from "typebox";
 import type { Problem } from "../../schemas/api/problem.ts";
@@ -13,23 +12,19 @@ import { checkBy } from "../../server/validation.ts";
 import { type Feature, readGeoJson } from "../../tracks/rfc7946.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { CAMERA, encodeStreet } from "../golden/street.fixture.ts";
-import { compiledLaunch, start, temporaryFolder } from "../graph.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+import { createKey, uploadVideo } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const NOWHERE = "01890000-0000-7000-8000-000000000000";
 const FRAMES = 75;
 
 const noModel = await withoutModel("default");
 const folder = temporaryFolder();
-let service: TestService;
+const service = await shareService("tracks", "--track-logger");
 /** A key without the track logger. */
-let plainKey = "";
-before(async () => {
-  service = await TestService.start();
-  plainKey = await createKey(service, "plain");
-});
-after(() => service?.close());
+const plainKey = await createKey(service, "plain");
 
 const read = (uuid: string, format: string, key?: string) =>
   service.call<Problem & string>("GET", `/process/${uuid}/tracks?format=${format}`, key === undefined ? {} : { key });
@@ -68,7 +63,7 @@ test("exports tracks with their positions while a process runs and after it has 
   const { uuid: sourceUuid } = await uploadVideo(service, await encodeStreet(folder, FRAMES), { alias: "street" });
   const telemetry_cfg = { type: "static", format: "native", parameters: CAMERA };
   await service.expect<SourceRecord>(200, "PATCH", `/source/${sourceUuid}`, { json: { telemetry_cfg } });
-  const json = { params: { every: 3 } };
+  const json = { params: { every: 4 } };
   const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`, { json });
   const uuid = started.process_uuid;
 
@@ -130,7 +125,7 @@ test("exports tracks with their positions while a process runs and after it has 
 
   const head200 = await fetch(`${service.url}/process/${uuid}/tracks?format=csv`, {
     method: "HEAD",
-    headers: { api_key: MASTER_KEY },
+    headers: { api_key: service.key },
   });
   assert.deepEqual([head200.status, await head200.text()], [200, ""]);
   assert.equal((await read(uuid, "kml", plainKey)).body.code, "process_not_found");
@@ -160,7 +155,7 @@ test("the report of a process that has ended is complete, with or without pages,
   const { report_time: __, ...posted } = await readReport(endedUuid, "", "POST");
   assert.deepEqual(posted, expected);
   const packed = await fetch(`${service.url}/process/${endedUuid}/tracks?patches=false`, {
-    headers: { api_key: MASTER_KEY, "accept-encoding": "gzip" },
+    headers: { api_key: service.key, "accept-encoding": "gzip" },
   });
   assert.equal(packed.headers.get("content-encoding"), "gzip");
   assert.deepEqual(
@@ -236,14 +231,7 @@ describe("a request for tracks is rejected", () => {
   });
 
   test("with 404 when the key has no track logger, and 409 when the graph has no tracker", async () => {
-    const clip = join(folder, "ball.mp4");
-    const graph = await start(
-      compiledLaunch(
-        `source uri="test:ball?width=320&height=180&frames=250" ! decode ! encode ! record path="${clip}"`,
-      ),
-      [],
-    );
-    assert.deepEqual(await graph.ended, { state: "finished", error: null });
+    const clip = await makeClip(folder, 250, "width=64&height=48");
     const run = async (key?: string) => {
       const keyed = key === undefined ? {} : { key };
       const { uuid } = await uploadVideo(service, clip, keyed);

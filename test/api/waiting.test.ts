@@ -2,21 +2,26 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { findDescendants } from "../../cli/serve/serving.fixture.ts";
 import { Windhover } from "../../client/client.ts";
 import type { AccountEvent, EventSubscription } from "../../schemas/api/account-events.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceDetails, SourceRecord } from "../../schemas/api/sources.ts";
+import { loadConfig } from "../../server/config/load.ts";
 import { openReceiver, status } from "../../server/delivery/receiver.fixture.ts";
 import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
+import { silentLog } from "../../server/store/database.fixture.ts";
+import { borrowDatabase } from "../../server/store/database.ts";
+import { newUuid } from "../../server/uuid.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { findFreePort } from "../ports.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { EventReader } from "./account-events.fixture.ts";
-import { createKey, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
+import { createKey, MASTER_KEY, TestService, uploadVideo, withoutRecordings } from "./service.fixture.ts";
 
 const skip = await withoutModel("default");
 let service: TestService;
@@ -29,6 +34,7 @@ before(async () => {
   service = await TestService.start({
     env: { WINDHOVER_RTSP_PORT: String(port), WINDHOVER_NETWORK_ALLOW: "127.0.0.1", WINDHOVER_RUNNERS_SPARE: "0" },
   });
+  await withoutRecordings(service);
   username = (await service.expect<{ username: string }>(200, "GET", "/login")).username;
 });
 after(async () => {
@@ -366,8 +372,23 @@ test("a key that is limited to sources subscribes to the events of these sources
     await service.expect(200, "DELETE", `/events/subscription/${uuid}`, { key });
 });
 
+/** Of the minutes of an account, by a process that has ended. */
+async function useUp(name: string, seconds: number): Promise<void> {
+  const { path } = service.folder;
+  const env = { WINDHOVER_DATA_DIR: join(path, "data") };
+  const database = await borrowDatabase(loadConfig({ file: null, folder: path, env }).config, silentLog);
+  try {
+    await database.sql`
+      insert into usage (process_uuid, fence, user_uuid, running_ms)
+      select ${newUuid()}, 1, uuid, ${seconds * 1000} from users where username = ${name}`;
+  } finally {
+    await database.close();
+  }
+}
+
 test("an event says when nine tenths of the minutes are used, once, by webhook and as a server-sent event", async () => {
   const key = await createKey(service, "metered", "--minutes", "1");
+  await useUp("metered", 50);
   const receiver = await openReceiver({ "/hook": status(204) });
   const output = [{ type: "webhook", config: { url: `${receiver.url}/hook` } }];
   await service.expect(201, "POST", "/events/subscriptions", { key, json: { output } });
@@ -378,8 +399,8 @@ test("an event says when nine tenths of the minutes are used, once, by webhook a
   });
   const publisher = spawnPublisher(input_url.replace("//", `//key:${key}@`));
   publishers.add(publisher);
-  // Together they use the minute in a quarter of it.
-  const count = 4;
+  // Together they use the rest in half of its time.
+  const count = 2;
   for (let n = 0; n < count; n += 1)
     await service.expect(201, "POST", `/start?source_uuid=${uuid}&graph=preview`, { key, json: { wait: true } });
   const sent = (): AccountEvent[] => receiver.received.map(({ body }) => JSON.parse(body));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { AccountEvent } from "../../schemas/api/account-events.ts";
@@ -11,11 +11,14 @@ import type { KeyRecord } from "../../schemas/api/keys.ts";
 import type { NoticeRecord } from "../../schemas/api/notices.ts";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
+import { loadEsbuild } from "../../setup/bundle.mjs";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { findPage } from "../docs/pages.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
-import { createKey, TestService } from "./service.fixture.ts";
+import { reduceClip } from "./people.fixture.ts";
+import { createKey, type ServiceClient } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
@@ -38,16 +41,29 @@ const walk = (script: Script, args: readonly string[], env: NodeJS.ProcessEnv) =
   });
 };
 
+/** Without tsx, which takes longer to load than the script runs when something is missing. */
+async function bundleWalk(folder: string) {
+  const outfile = join(folder, "walk.mjs");
+  const entry = join(ROOT, "docs/walk/walk.ts");
+  await loadEsbuild().build({
+    ...{ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "esm" },
+    external: ["bufferutil", "utf-8-validate"],
+    // "ws" loads Node's modules with it.
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(process.argv[1]);' },
+  });
+  return (args: readonly string[], env: NodeJS.ProcessEnv) =>
+    run(process.execPath, [outfile, ...args], {
+      ...{ env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, timeout: LIMIT_MS },
+    });
+}
+
 describe("the walk of docs/walk.md", { skip, concurrency: true }, async () => {
   if (skip !== false) return;
   const folder = temporaryFolder();
-  const service = await TestService.start({ env: { WINDHOVER_RUNNERS_SPARE: "0" } });
-  after(() => service.close());
+  const service = await shareService("master");
   const { rtsp = "" } = await service.serving.event("ready");
   // Few frames: inference is most of the cost.
-  const clip = join(folder, "flight.mp4");
-  const reduce = ["-v", "error", "-t", "8", "-i", people ?? "", "-vf", "fps=4,scale=512:-2", "-an", clip];
-  await run("ffmpeg", reduce, { timeout: LIMIT_MS });
+  const clip = await reduceClip(people ?? "", 8, 4);
   const shown = findPage("docs/walk.md").blocks.find(({ remark }) => remark === "printed")?.text ?? "";
 
   for (const script of Object.keys(SCRIPTS) as Script[]) {
@@ -76,19 +92,20 @@ describe("the walk of docs/walk.md", { skip, concurrency: true }, async () => {
     });
 
     test(`${script} says what is missing`, async () => {
+      const walkBriefly = script === "walk.ts" ? await bundleWalk(folder) : walk.bind(null, script);
       const failure = (args: readonly string[], env: NodeJS.ProcessEnv) =>
-        walk(script, args, env).then(
+        walkBriefly(args, env).then(
           () => assert.fail("it succeeded"),
           ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
         );
       const none = await failure([], {});
-      assert.equal(none.code, 2);
+      assert.equal(none.code, 2, none.stderr);
       assert.match(none.stderr, /set WINDHOVER_KEY and WINDHOVER_OTHER_KEY/);
       const keys = { WINDHOVER_KEY: "wh_a", WINDHOVER_OTHER_KEY: "wh_b" };
       const rejected = await failure(["--url", service.url], keys);
       assert.equal(rejected.code, 1);
       assert.match(rejected.stderr, /failed: 403 api_key_invalid: This API key does not exist/);
-      assert.match((await walk(script, ["--help"], {})).stdout, /--wait-seconds/);
+      assert.match((await walkBriefly(["--help"], {})).stdout, /--wait-seconds/);
     });
   }
 });
@@ -109,7 +126,7 @@ function comparable(text: string): readonly string[] {
   return steps;
 }
 
-async function checkStored(service: TestService, key: string, other: string): Promise<void> {
+async function checkStored(service: ServiceClient, key: string, other: string): Promise<void> {
   const get = <T>(path: string, as = key) => service.expect<T>(200, "GET", path, { key: as });
   const { sources } = await get<{ sources: SourceRecord[] }>("/sources");
   const [source = assert.fail("no source")] = sources;

@@ -1,9 +1,13 @@
 /** Nearly valid inputs for every interface of the service. */
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { publisherSession } from "../../hub/rtsp/fuzz.fixture.ts";
 import { requestsOf } from "../api/fuzz-requests.ts";
+import { createKey } from "../api/service.fixture.ts";
+import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { mutate, mutations } from "../soak/mutate.fixture.ts";
 import { ADDRESS, ALERT, type Target } from "./target.fixture.ts";
 
@@ -17,8 +21,32 @@ export interface Input {
   send(target: Target): Promise<string | null>;
 }
 
+/** Sends this many inputs, several at once, and expects no server error. Resolves with their number by kind. */
+export async function sendMalformed(
+  target: Target,
+  count: number,
+  seed: number,
+  lanes: number,
+): Promise<ReadonlyMap<string, number>> {
+  const key = await createKey(target.service, "tenant-f", "--graph-author", "--limit", "requests_per_minute=10000000");
+  const clip = await readFile(await makeClip(temporaryFolder(), 10, "width=64&height=48"));
+  const counts = new Map<string, number>();
+  const queue = fc.sample(inputsFor(target, key, clip), { numRuns: count, seed }).values();
+  const faults: string[] = [];
+  const lane = async () => {
+    for (const { kind, send } of queue) {
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+      const fault = await send(target);
+      if (fault !== null) faults.push(`${kind}: ${fault}`);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  assert.deepEqual(faults, []);
+  return counts;
+}
+
 /** Weights are percentages. */
-export function inputsFor(target: Target, key: string, clip: Buffer): fc.Arbitrary<Input> {
+function inputsFor(target: Target, key: string, clip: Buffer): fc.Arbitrary<Input> {
   const { source, process } = target.owned;
   const changes = mutations(HEAD_BYTES);
   const mutated = (bytes: Buffer, start = 0) => changes.map((list) => mutate(bytes, list, start));

@@ -45,7 +45,7 @@ export class Target {
   readonly owned: Owned;
   readonly ports: { readonly http: number; readonly rtsp: number; readonly rtmp: number };
   readonly #peaks = new Map<string, number>();
-  readonly #sampling: NodeJS.Timeout;
+  #sampling: NodeJS.Timeout | undefined;
 
   private constructor(service: TestService, keyA: string, keyB: string, owned: Owned, ports: Target["ports"]) {
     this.service = service;
@@ -53,7 +53,6 @@ export class Target {
     this.keyB = keyB;
     this.owned = owned;
     this.ports = ports;
-    this.#sampling = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
   /** With the default limits of the service. */
@@ -125,6 +124,11 @@ export class Target {
       outgoing.once("error", reject);
       outgoing.end(body);
     });
+  }
+
+  /** For `takePeaks`. */
+  watchMemory(): void {
+    this.#sampling = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
   /** The largest resident size of each kind of process since the last call, in MB. */

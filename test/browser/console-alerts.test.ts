@@ -7,19 +7,19 @@ import { after, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import type { AlertRecord } from "../../schemas/api/alerts.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { Watch } from "../watch.fixture.ts";
-import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
+import { goTo, makeCampus, photograph, SLOW, signIn, untilPage } from "./console-visitor.fixture.ts";
 
-const clip = await makeCampus(temporaryFolder());
+const clip = await makeCampus(temporaryFolder(), SLOW.times);
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
-const [service, browser, broker] = await Promise.all([TestService.start(), HeadlessBrowser.open(), openMosquitto()]);
+const [service, browser, broker] = await Promise.all([TestService.start(), openBrowser(), openMosquitto()]);
 const receivers: Server[] = [];
 after(async () => {
   await browser.close();
@@ -49,7 +49,7 @@ async function openReceiver(): Promise<{ readonly url: string; readonly bodies: 
 let started: Promise<string> | null = null;
 async function start(): Promise<string> {
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
-  const json = { params: { every: EVERY } };
+  const json = { params: { every: SLOW.every } };
   return (await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { json }))
     .process_uuid;
 }
@@ -103,6 +103,110 @@ const ZONE: readonly Point[] = [
   [0.9, 0.97],
   [0.1, 0.9],
 ];
+
+// Before the process is started, which would run along.
+test("notifies people at certain times, with evidence: faults are shown at their fields, texts before they are sent", async () => {
+  const page = await signIn(browser, service.url, { page: "alerts/new" });
+  const group = (name: string) => page.getByRole("group", { name, exact: true });
+  const save = (name: string) => page.getByRole("button", { name, exact: true }).click();
+  /** What the service says about a field, which is the one in focus. */
+  const faultOf = async (field: Locator, text: RegExp): Promise<void> => {
+    await field.and(page.locator("[aria-invalid=true]:focus")).waitFor();
+    const ids = ((await field.getAttribute("aria-describedby")) ?? "").split(" ");
+    assert.match(await page.locator(`[id="${ids[0]}"]`).innerText(), text);
+  };
+  await page.getByLabel("Name", { exact: true }).fill("Night watch");
+  await page.getByLabel("Keep a snapshot of the frame").check();
+  await page.getByLabel("Keep a clip").check();
+  await page.getByLabel("Before (s)").fill("20");
+  await page.getByLabel("Draw the boxes").check();
+  await page.getByRole("combobox", { name: "Active" }).selectOption({ label: "At certain times" });
+  for (const day of ["Saturday", "Sunday"]) await group("Times 1").getByLabel(day).uncheck();
+  await group("Times 1").getByText("Ends on the next day.").waitFor();
+  await page.getByRole("button", { name: "Add times" }).click();
+  for (const day of ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"])
+    await group("Times 2").getByLabel(day).uncheck();
+  for (const end of ["From", "To"]) await group("Times 2").getByLabel(end, { exact: true }).fill("00:00");
+  await group("Times 2").getByText("The whole day.").waitFor();
+  const zone = page.getByLabel("Time zone");
+  assert.notEqual(await zone.inputValue(), "", "that of the browser");
+  await zone.fill("Berlin");
+
+  const add = page.getByRole("button", { name: "Add a destination" });
+  await add.click();
+  await group("Destination 1").getByLabel("Addresses").fill("guard@example.org, night-shift@example.org");
+  await group("Destination 1").getByLabel("Subject").fill("{{ alert.alias }}: {{ tracks.length }} tracks");
+  await group("Destination 1").getByText("Night watch: 1 tracks", { exact: true }).waitFor();
+  await group("Destination 1").getByText("Picture: https://").waitFor();
+  await add.click();
+  const hook = group("Destination 2");
+  await hook.getByRole("combobox", { name: "Send by" }).selectOption({ label: "Webhook" });
+  await hook.getByLabel("URL", { exact: true }).fill("http://127.0.0.1:9/chat");
+  for (const [preset, text] of [
+    ["Slack", /^\{"text": "\*Night watch\*: triggered at /],
+    ["Microsoft Teams", /"text": "Night watch"/],
+    ["ntfy", /^Night watch: person \(triggered, /],
+    ["Telegram", /"text": "Night watch: triggered\\nhttps:/],
+  ] as const) {
+    await hook.getByRole("combobox", { name: "Message" }).selectOption({ label: preset });
+    await hook.locator("pre").filter({ hasText: text }).waitFor();
+  }
+  await photograph(page, "alert-new-people");
+  await save("Create");
+  await faultOf(zone, /^"Berlin" is not an IANA time zone.*did you mean "Europe\/Berlin"\?$/);
+  await photograph(page, "alert-new-faults");
+  await zone.fill("Europe/Berlin");
+  await save("Create");
+  await faultOf(
+    group("Destination 1").getByRole("combobox", { name: "Send by" }),
+    /^Send by cannot be email: .*smtp\.url/,
+  );
+  await page.getByRole("button", { name: "Remove destination 1" }).click();
+  await save("Create");
+  await page.getByRole("dialog").getByLabel("secret", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
+
+  const find = async () =>
+    (await readAlerts()).find(({ alias }) => alias === "Night watch") ?? assert.fail("it is there");
+  const made = await find();
+  const schedule = {
+    time_zone: "Europe/Berlin",
+    windows: [
+      { days: ["mon", "tue", "wed", "thu", "fri"], from: "22:00", to: "06:00" },
+      { days: ["sat", "sun"], from: "00:00", to: "24:00" },
+    ],
+  };
+  const evidence = { clip: { before_seconds: 20, after_seconds: 5, boxes: true }, snapshot: true };
+  assert.deepEqual([made.schedule, made.evidence], [schedule, evidence]);
+  const configOf = ({ output: [first] }: AlertRecord) =>
+    (first?.config ?? {}) as { url?: string; template?: { body: string; content_type: string } };
+  const { template, url } = configOf(made);
+  assert.deepEqual(
+    [made.output.length, url, template?.content_type],
+    [1, "http://127.0.0.1:9/chat", "application/json"],
+  );
+  assert.match(template?.body ?? "", /^\{"chat_id": /);
+
+  await page.getByRole("link", { name: "Edit Night watch" }).click();
+  const body = group("Destination 1").getByLabel("Body");
+  assert.equal(await group("Destination 1").getByRole("combobox", { name: "Message" }).inputValue(), "telegram");
+  assert.equal(await page.getByLabel("Before (s)").inputValue(), "20");
+  await body.fill('{"text": "{{ alert.alis }}"}');
+  await group("Destination 1").getByRole("status").getByText('did you mean "alert.alias"?').waitFor();
+  await save("Save");
+  await faultOf(body, /^Line 1, column 11: "alert\.alis" is not a value of notifications/);
+  await body.fill('{"text": "{{ alert.alias }}"}');
+  await page.getByLabel("Keep a clip").uncheck();
+  await page.getByRole("combobox", { name: "Active" }).selectOption({ label: "Always" });
+  await photograph(page, "alert-edit-people");
+  await save("Save");
+  await page.getByRole("table", { name: "Alerts" }).waitFor();
+  const changed = await find();
+  assert.deepEqual([changed.schedule, changed.evidence], [null, { snapshot: true }]);
+  assert.equal(configOf(changed).template?.body, '{"text": "{{ alert.alias }}"}');
+  await service.expect(200, "DELETE", `/alert/${made.uuid}`);
+  await page.close();
+});
 
 test(
   "draws a zone by mouse and touch, rejects too few points with a message, and shows notifications",
@@ -240,109 +344,6 @@ test(
     await page.close();
   }),
 );
-
-test("notifies people at certain times, with evidence: faults are shown at their fields, texts before they are sent", async () => {
-  const page = await signIn(browser, service.url, { page: "alerts/new" });
-  const group = (name: string) => page.getByRole("group", { name, exact: true });
-  const save = (name: string) => page.getByRole("button", { name, exact: true }).click();
-  /** What the service says about a field, which is the one in focus. */
-  const faultOf = async (field: Locator, text: RegExp): Promise<void> => {
-    await field.and(page.locator("[aria-invalid=true]:focus")).waitFor();
-    const ids = ((await field.getAttribute("aria-describedby")) ?? "").split(" ");
-    assert.match(await page.locator(`[id="${ids[0]}"]`).innerText(), text);
-  };
-  await page.getByLabel("Name", { exact: true }).fill("Night watch");
-  await page.getByLabel("Keep a snapshot of the frame").check();
-  await page.getByLabel("Keep a clip").check();
-  await page.getByLabel("Before (s)").fill("20");
-  await page.getByLabel("Draw the boxes").check();
-  await page.getByRole("combobox", { name: "Active" }).selectOption({ label: "At certain times" });
-  for (const day of ["Saturday", "Sunday"]) await group("Times 1").getByLabel(day).uncheck();
-  await group("Times 1").getByText("Ends on the next day.").waitFor();
-  await page.getByRole("button", { name: "Add times" }).click();
-  for (const day of ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"])
-    await group("Times 2").getByLabel(day).uncheck();
-  for (const end of ["From", "To"]) await group("Times 2").getByLabel(end, { exact: true }).fill("00:00");
-  await group("Times 2").getByText("The whole day.").waitFor();
-  const zone = page.getByLabel("Time zone");
-  assert.notEqual(await zone.inputValue(), "", "that of the browser");
-  await zone.fill("Berlin");
-
-  const add = page.getByRole("button", { name: "Add a destination" });
-  await add.click();
-  await group("Destination 1").getByLabel("Addresses").fill("guard@example.org, night-shift@example.org");
-  await group("Destination 1").getByLabel("Subject").fill("{{ alert.alias }}: {{ tracks.length }} tracks");
-  await group("Destination 1").getByText("Night watch: 1 tracks", { exact: true }).waitFor();
-  await group("Destination 1").getByText("Picture: https://").waitFor();
-  await add.click();
-  const hook = group("Destination 2");
-  await hook.getByRole("combobox", { name: "Send by" }).selectOption({ label: "Webhook" });
-  await hook.getByLabel("URL", { exact: true }).fill("http://127.0.0.1:9/chat");
-  for (const [preset, text] of [
-    ["Slack", /^\{"text": "\*Night watch\*: triggered at /],
-    ["Microsoft Teams", /"text": "Night watch"/],
-    ["ntfy", /^Night watch: person \(triggered, /],
-    ["Telegram", /"text": "Night watch: triggered\\nhttps:/],
-  ] as const) {
-    await hook.getByRole("combobox", { name: "Message" }).selectOption({ label: preset });
-    await hook.locator("pre").filter({ hasText: text }).waitFor();
-  }
-  await photograph(page, "alert-new-people");
-  await save("Create");
-  await faultOf(zone, /^"Berlin" is not an IANA time zone.*did you mean "Europe\/Berlin"\?$/);
-  await photograph(page, "alert-new-faults");
-  await zone.fill("Europe/Berlin");
-  await save("Create");
-  await faultOf(
-    group("Destination 1").getByRole("combobox", { name: "Send by" }),
-    /^Send by cannot be email: .*smtp\.url/,
-  );
-  await page.getByRole("button", { name: "Remove destination 1" }).click();
-  await save("Create");
-  await page.getByRole("dialog").getByLabel("secret", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "Done" }).click();
-
-  const find = async () =>
-    (await readAlerts()).find(({ alias }) => alias === "Night watch") ?? assert.fail("it is there");
-  const made = await find();
-  const schedule = {
-    time_zone: "Europe/Berlin",
-    windows: [
-      { days: ["mon", "tue", "wed", "thu", "fri"], from: "22:00", to: "06:00" },
-      { days: ["sat", "sun"], from: "00:00", to: "24:00" },
-    ],
-  };
-  const evidence = { clip: { before_seconds: 20, after_seconds: 5, boxes: true }, snapshot: true };
-  assert.deepEqual([made.schedule, made.evidence], [schedule, evidence]);
-  const configOf = ({ output: [first] }: AlertRecord) =>
-    (first?.config ?? {}) as { url?: string; template?: { body: string; content_type: string } };
-  const { template, url } = configOf(made);
-  assert.deepEqual(
-    [made.output.length, url, template?.content_type],
-    [1, "http://127.0.0.1:9/chat", "application/json"],
-  );
-  assert.match(template?.body ?? "", /^\{"chat_id": /);
-
-  await page.getByRole("link", { name: "Edit Night watch" }).click();
-  const body = group("Destination 1").getByLabel("Body");
-  assert.equal(await group("Destination 1").getByRole("combobox", { name: "Message" }).inputValue(), "telegram");
-  assert.equal(await page.getByLabel("Before (s)").inputValue(), "20");
-  await body.fill('{"text": "{{ alert.alis }}"}');
-  await group("Destination 1").getByRole("status").getByText('did you mean "alert.alias"?').waitFor();
-  await save("Save");
-  await faultOf(body, /^Line 1, column 11: "alert\.alis" is not a value of notifications/);
-  await body.fill('{"text": "{{ alert.alias }}"}');
-  await page.getByLabel("Keep a clip").uncheck();
-  await page.getByRole("combobox", { name: "Active" }).selectOption({ label: "Always" });
-  await photograph(page, "alert-edit-people");
-  await save("Save");
-  await page.getByRole("table", { name: "Alerts" }).waitFor();
-  const changed = await find();
-  assert.deepEqual([changed.schedule, changed.evidence], [null, { snapshot: true }]);
-  assert.equal(configOf(changed).template?.body, '{"text": "{{ alert.alias }}"}');
-  await service.expect(200, "DELETE", `/alert/${made.uuid}`);
-  await page.close();
-});
 
 test(
   "subscribes a webhook, sends a sample, delivers events and removes it",

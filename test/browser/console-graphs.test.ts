@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
+import type { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { createKey, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
 import { photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 
 /** Longer than the tests take on a busy machine. */
@@ -39,7 +40,7 @@ let page: Page;
 let key: string;
 
 before(async () => {
-  [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+  [service, browser] = await Promise.all([TestService.start(), openBrowser()]);
   key = await createKey(service, "ada", "--graph-author");
   await service.expect(201, "PUT", "/graphs/yard", { json: { yaml: yard(20) }, key });
   page = await signIn(browser, service.url, { key, page: "graphs/yard/edit" });
@@ -101,7 +102,10 @@ test("completes elements, properties, values, params and variables while typing"
 });
 
 test("shows the frame and the caps of an edge, again and again while it is open", async () => {
-  const { uuid: source_uuid } = await uploadVideo(service, await makeClip(folder, FRAMES), { alias: "Yard", key });
+  const { uuid: source_uuid } = await uploadVideo(service, await makeClip(folder, FRAMES), {
+    alias: "Yard",
+    key,
+  });
   const { process_uuid: uuid } = await service.expect<{ process_uuid: string }>(
     ...([201, "POST", `/start?source_uuid=${source_uuid}&graph=yard`, { json: {}, key }] as const),
   );
@@ -119,6 +123,7 @@ test("shows the frame and the caps of an edge, again and again while it is open"
   await page.getByRole("button", { name: "Look between jpegenc and fakesink" }).click();
   await dialog.getByText("There are only pictures of raw video, and this is image/jpeg.").waitFor();
   await photograph(page, "graph-edge-encoded");
+  await service.expect(200, "DELETE", `/process/${uuid}`, { key });
 });
 
 test("starts a shadow beside a running process, and shows how far they agree", async () => {

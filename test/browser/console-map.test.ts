@@ -10,15 +10,15 @@ import type { Page } from "playwright-core";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import { drawTile } from "../../server/map/pmtiles.fixture.ts";
 import { writeHgt } from "../../terrain/terrain.fixture.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { createKey, MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
+import { goTo, makeCampus, photograph, SLOW, signIn, untilPage } from "./console-visitor.fixture.ts";
 
-const clip = await makeCampus(temporaryFolder());
+const clip = await makeCampus(temporaryFolder(), SLOW.times);
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 
 /** A camera on a mast, next to the date line. */
@@ -55,7 +55,7 @@ const env = {
   WINDHOVER_TERRAIN_FOLDER: terrainFolder,
   WINDHOVER_NETWORK_ALLOW: "127.0.0.0/8",
 };
-const [service, browser] = await Promise.all([TestService.start({ env }), HeadlessBrowser.open()]);
+const [service, browser] = await Promise.all([TestService.start({ env }), openBrowser()]);
 after(async () => {
   await browser.close();
   await service.close();
@@ -92,8 +92,8 @@ const IS_IDLE = `new Promise((done) => {
 
 let sourceUuid = "";
 
-const start = async (): Promise<string> => {
-  const json = { params: { every: EVERY } };
+const start = async (every: number = SLOW.every): Promise<string> => {
+  const json = { params: { every } };
   return (await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${sourceUuid}`, { json })).process_uuid;
 };
 
@@ -111,7 +111,7 @@ test("shows the camera, its footprint and geolocated tracks", { skip }, async ()
   await page.getByText("No running processes").waitFor();
   const source = await uploadVideo(service, clip ?? "", { alias: "Campus" });
   sourceUuid = source.uuid;
-  const unlocated = await start();
+  const unlocated = await start(1_000);
   await page.getByText("No geolocated objects yet.").waitFor();
   await photograph(page, "map-empty");
   await service.expect(200, "DELETE", `/process/${unlocated}`);
@@ -169,14 +169,14 @@ test("shows any time of a process: by the slider, and played", { skip }, async (
   const { uuid, started_at } = await findRunning();
   const startMs = Date.parse(started_at ?? "");
   // The page shows what is older than 2 s.
-  await poll("it has run for some seconds", () => Date.now() > startMs + 9_000);
+  await poll("it has run for some seconds", () => Date.now() > startMs + 13_000);
   const page = await signIn(browser, service.url, { page: "map" });
   await page.getByRole("combobox", { name: "Show" }).selectOption(uuid);
   const slider = page.getByRole("slider", { name: "Time" });
   // At its beginning, no object has been seen; the first frame may have a position of the camera.
   await page.getByText(/^Table: [01] cameras?, 0 tracks/).waitFor();
   assert.equal(await slider.inputValue(), String(startMs));
-  await slider.fill(String(startMs + 4_000));
+  await slider.fill(String(startMs + 8_000));
   await page.getByText(/^Table: 1 camera, [1-9]/).click();
   const table = page.getByRole("table", { name: "Cameras and tracks" });
   assert.match(await table.innerText(), /-17\.000000, 179\.999900/);
@@ -321,7 +321,10 @@ test("shows a live report with its time line; downloads, enhances and deletes it
   await other.getByText("No reports yet").waitFor();
   await photograph(other, "reports-none");
   const source = await uploadVideo(service, clip ?? "", { key });
-  const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });
+  const json = { params: { every: 1_000 } };
+  const started = await service.expect<StartedProcess>(
+    ...([201, "POST", `/start?source_uuid=${source.uuid}`, { json, key }] as const),
+  );
   await service.expect(200, "DELETE", `/process/${started.process_uuid}`, { key });
   await other.getByRole("table").getByRole("link").click();
   await other.getByText("Enhancement is not enabled for this key").waitFor();

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import type { TestService } from "../api/service.fixture.ts";
 import { startCamera } from "../camera.fixture.ts";
 import { ownRecord, start, TestCluster } from "../cluster/cluster.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
 import { goTo, photograph, signIn } from "./console-visitor.fixture.ts";
 
-const [camera, browser] = await Promise.all([startCamera(), HeadlessBrowser.open()]);
+const [camera, browser] = await Promise.all([startCamera(), openBrowser()]);
 const cluster = await TestCluster.start(1, {
   ...{ WINDHOVER_CLUSTER_PROCESSES: "4", WINDHOVER_CLUSTER_CORES: "2" },
   ...{ WINDHOVER_CLUSTER_MEMORY_BYTES: "8000000000", WINDHOVER_CLUSTER_LABELS: "site=north" },

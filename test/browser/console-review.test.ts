@@ -10,12 +10,12 @@ import type { DetectionMessage } from "../../client/client.ts";
 import type { NoticeRecord } from "../../schemas/api/notices.ts";
 import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
 import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
 import { checkEdges, keepShown, measureDistance, type ShownFrame, Viewer } from "./live-view.fixture.ts";
 
@@ -29,7 +29,7 @@ const FILE_FRAMES = 8;
 /** On as many frames inference has run when the stream ends. */
 const MESSAGES = 24;
 
-const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+const [service, browser] = await Promise.all([TestService.start(), openBrowser()]);
 const { rtsp = "" } = await service.serving.event("ready");
 const { username } = await service.expect<{ username: string }>(200, "GET", "/user_info");
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import { CLIENT, openProvider } from "../../server/api/identity-provider.fixture.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { createKey, MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
 import { goTo, photograph } from "./console-visitor.fixture.ts";
 
 const PEOPLE = { ada: { roles: ["wh-operator"] }, eve: { roles: ["guest"] } };
@@ -18,7 +18,7 @@ const [running, browser] = await Promise.all([
       ...{ WINDHOVER_OIDC_OPERATORS: "wh-operator", WINDHOVER_OIDC_ACCOUNT: "acme" },
     },
   }),
-  HeadlessBrowser.open(),
+  openBrowser(),
 ]);
 service.url = running.url;
 after(async () => {
@@ -71,6 +71,8 @@ test("a person signs in with the provider, stays signed in after a reload, and s
 });
 
 test("the sign-in page says why a person was not signed in", async () => {
+  // The provider would remember the other person.
+  await browser.clearCookies();
   const page = await show();
   await signIn(page, "eve");
   await page.getByRole("alert").getByText("have no role for this service").waitFor();

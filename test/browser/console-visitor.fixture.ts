@@ -11,6 +11,7 @@ import type { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { MASTER_KEY } from "../api/service.fixture.ts";
 import { testClip } from "../clips.fixture.ts";
 import { repeatClip } from "../graph.fixture.ts";
+import { keepFile } from "../kept-files.fixture.ts";
 
 const FOLDER = fileURLToPath(new URL("../../build/screenshots/", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -18,30 +19,23 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** Inference on every n-th frame: on each, it would take all processor time of the test machine. */
 export const EVERY = 2;
 
+/** In slow motion, people move as far between two inferences although these are rarer. */
+export const SLOW = { times: 2, every: 4 } as const;
+
 /**
- * A clip of people on a campus: the first 20 s of `vtest.avi`, again and again for minutes, with half of its frames. Each
- * frame is decoded, encoded for viewers and drawn by the browser. Null without that clip.
+ * A clip of people on a campus: 20 s of `vtest.avi`, or of its slow motion, again and again for minutes, with half of its frames
+ * in half of its size. Each frame is decoded, encoded for viewers and drawn by the browser. Null without that clip.
  */
-export async function makeCampus(folder: string): Promise<string | null> {
+export async function makeCampus(folder: string, times = 1): Promise<string | null> {
   const real = testClip("vtest.avi");
   if (real === null) return null;
-  const part = join(folder, "campus.mp4");
-  const codec = [
-    "-c:v",
-    "libx264",
-    "-preset",
-    "ultrafast",
-    "-crf",
-    "18",
-    "-g",
-    "10",
-    "-bf",
-    "0",
-    "-pix_fmt",
-    "yuv420p",
-  ];
-  await promisify(execFile)("ffmpeg", ["-v", "error", "-t", "20", "-i", real, "-vf", "fps=5", ...codec, part]);
-  return repeatClip(part, 15);
+  const input = ["-t", String(20 / times), "-i", real, "-vf", `setpts=${times}*PTS,fps=5,scale=384:-2`];
+  const codec = ["-c:v", "libx264", "-threads", "1", "-preset", "ultrafast", "-crf", "20", "-g", "10", "-bf", "0"];
+  const words = [...input, ...codec, "-pix_fmt", "yuv420p"];
+  const part = await keepFile([...words, "mp4"], async (path) => {
+    await promisify(execFile)("ffmpeg", ["-v", "error", ...words, path]);
+  });
+  return repeatClip(part, 15, join(folder, "campus.mp4"));
 }
 
 const THEMES = ["light", "dark"] as const;

@@ -6,14 +6,14 @@ import { after, before, type TestContext, test } from "node:test";
 import type { Page, Request } from "playwright-core";
 import type { ProcessRecord } from "../../schemas/api/processes.ts";
 import { Gate } from "../../server/delivery/gate.fixture.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { publishTimeCode, type TimeCodePublisher } from "../../tools/bench/media/time-code.ts";
 import { createKey, MASTER_KEY, revokeKey, TestService } from "../api/service.fixture.ts";
 import { MISSING_CLIP } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { makeClip, temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { EVERY, goTo, makeCampus, photograph, signIn, untilPage } from "./console-visitor.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
+import { goTo, makeCampus, photograph, SLOW, signIn, untilPage } from "./console-visitor.fixture.ts";
 import { checkEdges, keepShown, measureLikeness, Viewer } from "./live-view.fixture.ts";
 
 const FRAMES = 16;
@@ -24,11 +24,11 @@ const FIRST_ROWS = 50;
 const MAX_INITIAL_BYTES = 200_000;
 
 const folder = temporaryFolder();
-const campus = await makeCampus(folder);
+const campus = await makeCampus(folder, SLOW.times);
 const clip = campus ?? (await makeClip(folder, 3000));
 const lacksPeople = campus === null ? MISSING_CLIP : await withoutModel("default");
 
-const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+const [service, browser] = await Promise.all([TestService.start(), openBrowser()]);
 const { rtsp = "" } = await service.serving.event("ready");
 const leaving = createKey(service, "leaving");
 const { username } = await service.expect<{ username: string }>(200, "GET", "/user_info");
@@ -271,7 +271,7 @@ step("starts a process with parameters from its schema", async () => {
   await page.getByText("Parameters").click();
   await page.getByLabel("confidence").fill("0.3");
   await page.getByRole("textbox", { name: "classes" }).fill("person, car");
-  await page.getByRole("textbox", { name: "every" }).fill(String(EVERY));
+  await page.getByRole("textbox", { name: "every" }).fill(String(SLOW.every));
   await photograph(page, "process-new");
   await page.getByRole("textbox", { name: "model" }).fill("no-such-model");
   await page.getByRole("button", { name: "Start" }).click();
@@ -282,7 +282,7 @@ step("starts a process with parameters from its schema", async () => {
   await page.getByText("running", { exact: true }).waitFor();
   const { params } = await service.expect<ProcessRecord>(200, "GET", `/process/${processUuid()}`);
   assert.equal(params.confidence, 0.3);
-  assert.deepEqual([params.classes, params.every], [["person", "car"], EVERY]);
+  assert.deepEqual([params.classes, params.every], [["person", "car"], SLOW.every]);
 });
 
 const processUuid = (): string => page.url().split("/").at(-1) ?? "";

@@ -8,10 +8,10 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { awaitGone, listDescendants, ServingFolder } from "../../cli/serve/serving.fixture.ts";
 import { ApiError, Windhover } from "../../client/client.ts";
-import { HeadlessBrowser } from "../../tools/bench/media/browser.ts";
 import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY } from "../api/service.fixture.ts";
 import { poll } from "../watch.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
 
 const FRAMES = 20;
 /** Not a measurement: only turns a hang into a failure. */
@@ -26,7 +26,7 @@ const env = {
 };
 const picture = ["-f", "lavfi", "-i", "testsrc=size=160x120:rate=10", "-frames:v", String(FRAMES)];
 const [browser] = await Promise.all([
-  HeadlessBrowser.open(),
+  openBrowser(),
   promisify(execFile)("ffmpeg", ["-loglevel", "error", ...picture, "-c:v", "mpeg4", clip]),
 ]);
 after(async () => {

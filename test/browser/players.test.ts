@@ -11,7 +11,6 @@ import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord, StreamStats } from "../../schemas/api/sources.ts";
 import {
   countSoundBytes,
-  HeadlessBrowser,
   medianAgeMs,
   type ShownFrame,
   untilState,
@@ -22,6 +21,7 @@ import { Detections } from "../api/process-client.fixture.ts";
 import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
+import { openBrowser } from "./browser.fixture.ts";
 
 const FRAMES = 30;
 const [WIDTH, HEIGHT] = [320, 180];
@@ -29,7 +29,7 @@ const [WIDTH, HEIGHT] = [320, 180];
 const PICTURE = { width: WIDTH, height: HEIGHT, framesPerSecond: 15 };
 const VIEW = { width: 480, height: 300 };
 
-const [service, browser] = await Promise.all([TestService.start(), HeadlessBrowser.open()]);
+const [service, browser] = await Promise.all([TestService.start(), openBrowser()]);
 const publishers: TimeCodePublisher[] = [];
 after(async () => {
   await browser.close();
@@ -226,8 +226,8 @@ async function expectEnds(page: Page, url: string, expected: readonly (number | 
   assert.deepEqual(shown, expected);
 }
 
+// Without B-frames: media/mp4/clip.test.ts.
 for (const [codec, bFrames] of [
-  ["h264", 0],
   ["h264", 3],
   ["h265", 2],
 ] as const)
@@ -239,6 +239,8 @@ for (const [codec, bFrames] of [
     const urlOf = (fromMs: number, toMs: number) =>
       `${service.url}/source/${camera.uuid}/clip?from=${at(fromMs)}&to=${at(toMs)}&api_key=${MASTER_KEY}`;
     const whole = await poll("four seconds are recorded", async () => {
+      // A clip is made for every answer.
+      if (Date.now() - beganMs < 4000) return null;
       const response = await fetch(urlOf(beganMs - 60_000, Date.now() + 60_000));
       const [, range = ""] = /^(.*)$/.exec(response.headers.get("windhover-clip") ?? "") ?? [];
       const [from = 0, to = 0] = range.split("/").map((text) => Date.parse(text));

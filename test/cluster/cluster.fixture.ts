@@ -1,12 +1,14 @@
 /** Several real nodes on one real database, each with data of its own. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { windhover } from "../../cli/windhover.fixture.ts";
 import type { NodeListing, NodeRecord } from "../../schemas/api/nodes.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Gate } from "../../server/delivery/gate.fixture.ts";
 import { testPostgres } from "../../server/store/database.fixture.ts";
 import { MASTER_KEY, TestService } from "../api/service.fixture.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
 import { type BalancedNode, type Haproxy, openHaproxy } from "../haproxy.fixture.ts";
 import { findFreePort } from "../ports.fixture.ts";
 
@@ -57,6 +59,14 @@ export class TestCluster {
   }
 }
 
+/** Creates an account; resolves with its key. */
+export async function addAccount(databaseUrl: string, name: string, ...args: readonly string[]): Promise<string> {
+  const words = ["keys", "create", name, ...args];
+  const { code, stdout, stderr } = await windhover(words, temporaryFolder(), { DATABASE_URL: databaseUrl });
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
 /** HAProxy in front of these nodes. */
 export const balance = async (nodes: readonly TestService[]): Promise<Haproxy> =>
   openHaproxy(await Promise.all(nodes.map(portsOf)));
@@ -85,13 +95,23 @@ export async function ownRecord(service: TestService): Promise<NodeRecord> {
 }
 
 export const registerCamera = (service: TestService, url: string): Promise<SourceRecord> =>
-  service.expect(201, "POST", "/stream", { json: { alias: "yard", stream_type: "rtsp", input_url: url } });
+  service.expect(201, "POST", "/stream", {
+    json: { alias: "yard", stream_type: "rtsp", input_url: url, recording: "off" },
+  });
 
-export const start = (service: TestService, sourceUuid: string, more: object = {}): Promise<StartedProcess> =>
-  service.expect(201, "POST", `/start?source_uuid=${sourceUuid}`, { json: { params: { every: 10 }, ...more } });
+/** Messages for every frame, which takes hardly any inference. */
+export const PARAMS = { every: 1000, include_predicted: true };
 
-export const read = (service: TestService, uuid: string): Promise<ProcessRecord> =>
-  service.expect(200, "GET", `/process/${uuid}`);
+export const start = (
+  service: TestService,
+  sourceUuid: string,
+  more: object = {},
+  key = MASTER_KEY,
+): Promise<StartedProcess> =>
+  service.expect(201, "POST", `/start?source_uuid=${sourceUuid}`, { key, json: { params: PARAMS, ...more } });
+
+export const read = (service: TestService, uuid: string, key = MASTER_KEY): Promise<ProcessRecord> =>
+  service.expect(200, "GET", `/process/${uuid}`, { key });
 
 /** Of nothing. */
 const OTHER = "01890000-0000-7000-8000-000000000009";

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
 import { TestViewer } from "../../hub/webrtc/test-viewer.fixture.ts";
+import type { RecordingMode } from "../../schemas/api/recording-setting.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { spawnPublisher } from "../../server/media/publisher.fixture.ts";
 import type { TestService } from "../api/service.fixture.ts";
@@ -11,9 +12,10 @@ import type { TestService } from "../api/service.fixture.ts";
 export const addressesOf = async (service: TestService) =>
   (await service.serving.event("ready")) as { readonly rtsp: string; readonly rtmp: string };
 
-export const registerStream = (service: TestService, alias: string, url: string) =>
+/** A recording is one more reader of the stream. */
+export const registerStream = (service: TestService, alias: string, url: string, recording: RecordingMode = "off") =>
   service.expect<SourceRecord>(201, "POST", "/stream", {
-    json: { alias, input_url: url, stream_type: url.slice(0, 4) },
+    json: { alias, input_url: url, stream_type: url.slice(0, 4), recording },
   });
 
 /** Of the media server of this node. */

@@ -8,11 +8,10 @@ import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { TestService } from "../api/service.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
-import { temporaryFolder } from "../graph.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { errorsOf, type Finding, quantile, summarize, takeSpans } from "./evaluate.ts";
 import { writePlot } from "./plot.ts";
-import { FPS, LENS, type Shot, writeMp4 } from "./render.ts";
+import { FPS, keepMp4, LENS, type Shot } from "./render.ts";
 import { ServiceFlight } from "./service-flight.ts";
 import { FLIGHT } from "./world.ts";
 
@@ -26,16 +25,18 @@ const SPAN = FLIGHT.panSeconds / 2;
 
 /** Long enough for slow machines: the flight ends after enough positions. */
 const SHOT: Shot = { flight: { ...FLIGHT, seconds: 30 }, lens: { ...LENS, width: 640, height: 360 }, fps: FPS };
+/** Several positions in each of five frames a second: more would prove the same. */
+const EVERY = 3;
 const PLOTS = join(tmpdir(), "windhover-flight");
 
 const noModel = await withoutModel("default");
 
 describe("a flight through the running service", { skip: noModel }, () => {
-  const clip = join(temporaryFolder(), "flight.mp4");
+  let clip: string;
   let service: TestService;
   before(async () => {
     mkdirSync(PLOTS, { recursive: true });
-    await writeMp4(clip, SHOT);
+    clip = await keepMp4(SHOT);
     service = await TestService.start();
   });
   after(() => service?.close());
@@ -53,7 +54,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
   };
 
   test("the median error is below 2 m, and several times larger without interpolation", async (t) => {
-    const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "websocket" });
+    const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "websocket" }, EVERY);
     const drone = new WebSocket(flight.started.telemetry_url);
     const answers: string[] = [];
     drone.on("message", (data) => answers.push(String(data)));
@@ -92,7 +93,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
     const broker = await openMosquitto();
     const topic = "drones/7/telemetry";
     const parameters = { ip: "127.0.0.1", port: broker.port, topic };
-    const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "mqtt", parameters });
+    const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "mqtt", parameters }, EVERY);
     const drone = await broker.connect();
     // A drone does not queue messages while it is disconnected.
     const flown = flight.sendTelemetry((text) => {

@@ -21,7 +21,7 @@ import type { Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { writePacket } from "../../telemetry/misb-0601.ts";
 import { geoidHeightM } from "../../terrain/geoid.ts";
-import { MASTER_KEY, TestService, uploadVideo } from "../api/service.fixture.ts";
+import { MASTER_KEY, TestService, uploadVideo, withoutRecordings } from "../api/service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll, Watch } from "../watch.fixture.ts";
 import { vfovOf } from "./camera.ts";
@@ -70,6 +70,7 @@ before(async () => {
   await play({ ...pictures(SECONDS * FPS), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: file }] });
   film = await readFile(file);
   service = await TestService.start();
+  await withoutRecordings(service);
 });
 after(() => service?.close());
 

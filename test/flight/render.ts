@@ -1,6 +1,8 @@
 /** Renders a flight to frames (I420) and clips. The ground is ray-cast, cars are sprites; the camera must not see the sky. */
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { keepFile } from "../kept-files.fixture.ts";
 import { axesOf, focalOf, type Lens, type Pose, project } from "./camera.ts";
 import { type Ground, makeCar, makeGround, type Sprite } from "./textures.ts";
 import { type Flight, frameCount, listTargets, placeAt, poseAt, type Target } from "./world.ts";
@@ -133,10 +135,24 @@ export interface Shot {
 export const LENS: Lens = { width: 960, height: 540, hfov: 20 };
 export const FPS = 15;
 
-export async function writeMp4(file: string, { flight, lens, fps }: Shot) {
+const CODED = "-c:v libx264 -preset veryfast -crf 18 -g 15 -bf 0 -pix_fmt yuv420p -movflags +faststart";
+/** Small pictures stand for the code that renders them. */
+const SAMPLE = { width: 128, height: 72, everySeconds: 5 } as const;
+
+/** The clip of `writeMp4` among the kept files: do not change it. */
+export function keepMp4(shot: Shot): Promise<string> {
+  const { flight, lens } = shot;
+  const renderer = new Renderer({ ...lens, width: SAMPLE.width, height: SAMPLE.height });
+  const digest = createHash("sha256");
+  for (let seconds = 0; seconds < flight.seconds; seconds += SAMPLE.everySeconds)
+    digest.update(renderer.render(poseAt(flight, seconds), seconds));
+  const words = ["flight", JSON.stringify(shot), digest.digest("hex"), CODED, "mp4"];
+  return keepFile(words, (path) => writeMp4(path, shot));
+}
+
+export async function writeMp4(file: string, { flight, lens, fps }: Shot): Promise<void> {
   const input = `-f rawvideo -pix_fmt yuv420p -s ${lens.width}x${lens.height} -r ${fps} -i -`;
-  const coded = "-c:v libx264 -preset veryfast -crf 18 -g 15 -bf 0 -pix_fmt yuv420p -movflags +faststart";
-  const words = `-hide_banner -loglevel error -y ${input} ${coded}`.split(" ");
+  const words = `-hide_banner -loglevel error -y ${input} ${CODED}`.split(" ");
   const coder = spawn("ffmpeg", [...words, file], { stdio: ["pipe", "ignore", "pipe"] });
   let errors = "";
   coder.stderr.on("data", (data) => (errors += data));

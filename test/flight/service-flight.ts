@@ -51,12 +51,15 @@ export class ServiceFlight {
     clip: string,
     shot: Shot,
     telemetry_cfg: NonNullable<SourceRecord["telemetry_cfg"]>,
+    every: "auto" | number = "auto",
   ): Promise<ServiceFlight> {
     // Not the first key: its processes are recorded, which takes processor time.
     const key = await createKey(service, `drone-${randomUUID().slice(0, 8)}`);
     const source = await uploadVideo(service, clip, { key });
     await service.expect(200, "PATCH", `/source/${source.uuid}`, { key, json: { telemetry_cfg } });
-    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, { key });
+    const started = await service.expect<StartedProcess>(201, "POST", `/start?source_uuid=${source.uuid}`, {
+      ...{ key, json: { params: { every } } },
+    });
     const detections = await Detections.open(started.detection_data_url);
     const truth = describeTruth(shot.flight, shot.lens, shot.fps);
     let startMs: number | null = null;

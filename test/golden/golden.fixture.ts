@@ -60,13 +60,20 @@ export interface GoldenComparison {
   readonly text: string;
 }
 
+const fileOf = (name: string): string => fileURLToPath(new URL(`${name}.golden.ndjson`, import.meta.url));
+const isUpdating = (): boolean => process.env.UPDATE_GOLDEN === "1";
+
+/** How many frames a recording needs: all of the golden where it was recorded, as many as are compared elsewhere. */
+export const countFrames = (name: string, all: number, elsewhere: number): number =>
+  isUpdating() || readGolden(fileOf(name), "").header.machine === process.arch ? all : elsewhere;
+
 /**
  * `UPDATE_GOLDEN=1` overwrites the golden; explain the change in the commit. `elsewhere`: how many of the first messages are
  * compared on another kind of machine than that of the golden.
  */
 export function compareWithGolden(name: string, now: Golden, elsewhere = Number.POSITIVE_INFINITY): GoldenComparison {
-  const file = fileURLToPath(new URL(`${name}.golden.ndjson`, import.meta.url));
-  if (process.env.UPDATE_GOLDEN === "1") writeGolden(file, now);
+  const file = fileOf(name);
+  if (isUpdating()) writeGolden(file, now);
   if (!existsSync(file)) throw new Error(`no golden ${file}: run this test with UPDATE_GOLDEN=1 and review the result`);
   const golden = readGolden(file, "");
   const isSameMachine = golden.header.machine === now.header.machine;

@@ -3,9 +3,11 @@
  * Raw video, so that the result does not depend on an encoder.
  */
 import assert from "node:assert/strict";
-import { closeSync, openSync, writeSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { closeSync, copyFileSync, openSync, rmSync, symlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { compiledLaunch, repeatClip, start } from "../graph.fixture.ts";
+import { keepFile, keepFileSync } from "../kept-files.fixture.ts";
 import { box, drawCar, drawClock, drawStopSign, Picture } from "./picture.fixture.ts";
 
 export const STREET = { width: 640, height: 360, fps: 25, frames: 100 } as const;
@@ -16,8 +18,29 @@ export const CAMERA = {
   ...{ sensor_hfov: 60, sensor_vfov: 36, camera_pitch: -30, camera_yaw: 0, camera_roll: 0 },
 };
 
-/** Writes the clip as YUV4MPEG2, 4:2:0. Other cars than those of the street with a `paint` of your own. */
-export function paintStreet(file: string, frames: number = STREET.frames, paint = paintFrame): void {
+type Paint = (still: Picture, frame: number) => Picture;
+
+/** Raw video is large: longer clips, which are those of soak tests, are painted each time. */
+const MOST_KEPT = 150;
+
+/** Writes the clip as YUV4MPEG2, 4:2:0. Other cars than those of the street with a `paint` of your own. Do not change the file. */
+export function paintStreet(file: string, frames: number = STREET.frames, paint: Paint = paintFrame): void {
+  const write = (path: string): void => writeStreet(path, frames, paint);
+  rmSync(file, { force: true });
+  if (frames > MOST_KEPT) write(file);
+  else symlinkSync(keepFileSync([...describeStreet(frames, paint), "y4m"], write), file);
+}
+
+/** What a kept clip depends on: some of its pictures stand for the code that paints them. */
+function describeStreet(frames: number, paint: Paint): readonly string[] {
+  const still = paintStill();
+  const digest = createHash("sha256");
+  for (const frame of [0, Math.floor(frames / 3), Math.floor(frames / 2), frames - 1])
+    digest.update(paint(still, frame).rgb);
+  return ["street", JSON.stringify(STREET), String(frames), digest.digest("hex")];
+}
+
+function writeStreet(file: string, frames: number, paint: Paint): void {
   const { width, height, fps } = STREET;
   const still = paintStill();
   const planes = new Uint8Array((width * height * 3) / 2);
@@ -40,10 +63,15 @@ export function paintStreet(file: string, frames: number = STREET.frames, paint 
 /** The street as an H.264 clip, which is repeated without encoding it again. */
 export async function encodeStreet(folder: string, frames: number, times = 1): Promise<string> {
   const [raw, clip] = [join(folder, "street.y4m"), join(folder, "street.mp4")];
-  paintStreet(raw, frames);
-  const line = `source uri="${raw}" ! decode ! encode bitrate-kbps=8000 ! record path="${clip}"`;
-  const graph = await start(compiledLaunch(line), []);
-  assert.deepEqual(await graph.ended, { state: "finished", error: null });
+  const encode = "encode bitrate-kbps=8000";
+  const kept = await keepFile([...describeStreet(frames, paintFrame), encode, "mp4"], async (path) => {
+    writeStreet(raw, frames, paintFrame);
+    const line = `source uri="${raw}" ! decode ! ${encode} ! record path="${path}"`;
+    const graph = await start(compiledLaunch(line), []);
+    assert.deepEqual(await graph.ended, { state: "finished", error: null });
+    rmSync(raw);
+  });
+  copyFileSync(kept, clip);
   return times === 1 ? clip : repeatClip(clip, times);
 }
 

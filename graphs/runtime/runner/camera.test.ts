@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ForkedRunner, jobOn, times } from "./runner.fixture.ts";
+import { HostedRunner } from "./hosted-runner.fixture.ts";
+import { jobOn, type TestRunner, times } from "./runner.fixture.ts";
 
 const CAMERA = fileURLToPath(new URL("../../../build/camera", import.meta.url));
 
@@ -20,13 +21,13 @@ async function startCamera(port = 0): Promise<{ readonly child: ChildProcess; re
   return { child, url: (JSON.parse(line.toString()) as { url: string }).url };
 }
 
-const capturedMs = (runner: ForkedRunner): readonly number[] =>
+const capturedMs = (runner: TestRunner): readonly number[] =>
   runner.messages.map(({ message }) => Date.parse((JSON.parse(String(message.line)) as { time: string }).time));
-const lastReconnecting = (runner: ForkedRunner): boolean | undefined => runner.of("reconnecting").at(-1)?.reconnecting;
+const lastReconnecting = (runner: TestRunner): boolean | undefined => runner.of("reconnecting").at(-1)?.reconnecting;
 
 test("a pause disconnects a camera, and a resume continues at the current time", async () => {
   const { url } = await startCamera();
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: url });
   await runner.watch.until("frames", () => runner.messages.length >= 5);
   await runner.ask({ type: "pause" });
@@ -56,7 +57,7 @@ test("a pause disconnects a camera, and a resume continues at the current time",
 test("a lost camera is retried, also across a pause, and fails if it stays offline", async () => {
   const first = await startCamera();
   const port = Number(new URL(first.url).port);
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: first.url, giveUpSeconds: 3 });
   await runner.watch.until("frames", () => runner.messages.length >= 3);
   first.child.kill("SIGKILL");
@@ -82,7 +83,7 @@ test("a camera that never answers fails as a source, and a stop meanwhile ends c
   await once(hole, "listening");
   after(() => hole.close());
   const sourceUri = `rtsp://u:secret@127.0.0.1:${(hole.address() as AddressInfo).port}/x`;
-  const [waiting, stopped] = [new ForkedRunner(), new ForkedRunner()];
+  const [waiting, stopped] = [new HostedRunner(), new HostedRunner()];
   await Promise.all([waiting.until("hello"), stopped.until("hello")]);
   await Promise.all([
     waiting.reply({ type: "start", job: jobOn({ sourceUri }) }),

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { PictureReader, type StreamedPicture } from "../../../schemas/picture-stream.ts";
 import { PICTURES } from "../../../schemas/runner.ts";
 import { Watch } from "../../../test/watch.fixture.ts";
+import { HostedRunner } from "./hosted-runner.fixture.ts";
 import { ForkedRunner } from "./runner.fixture.ts";
 
 const pictures: StreamedPicture[] = [];
@@ -136,7 +137,7 @@ test("answers requests in order, and ignores signals of the terminal", async () 
 });
 
 test("applies live properties of the job from the first frame on", async () => {
-  const other = new ForkedRunner();
+  const other = new HostedRunner();
   await other.start({ sourceUri: "test:ball?width=64&height=48&frames=8", live: { print: { every: 3 } } });
   await other.exited;
   const frames = other.messages.map(({ message }) => (JSON.parse(String(message.line)) as { frame: number }).frame);

@@ -14,7 +14,7 @@ import type { FrameTelemetry } from "../../../schemas/telemetry.ts";
 import { writePacket } from "../../../telemetry/misb-0601.ts";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
 import { poll } from "../../../test/watch.fixture.ts";
-import { ForkedRunner } from "./runner.fixture.ts";
+import { HostedRunner } from "./hosted-runner.fixture.ts";
 
 const CAMERA = fileURLToPath(new URL("../../../build/camera", import.meta.url));
 const FPS = 30;
@@ -54,7 +54,7 @@ function writeUnits(folder: string): string {
  * burst with which a sender begins.
  */
 async function expectJoined(url: string): Promise<void> {
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: url, graph: "joined", graphText: GRAPH, sourceMetadata: true });
   const frames = (): readonly FrameTelemetry[] =>
     runner.messages.flatMap(

@@ -6,7 +6,8 @@ import { after, test } from "node:test";
 import { ForkedHub } from "../../../hub/hub.fixture.ts";
 import { monotonicMs } from "../../../ipc/monotonic.ts";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
-import { ForkedRunner } from "./runner.fixture.ts";
+import { HostedRunner } from "./hosted-runner.fixture.ts";
+import { ForkedRunner, type TestRunner } from "./runner.fixture.ts";
 import { SENT } from "./sent.fixture.ts";
 
 const SECRET = "run_sesame";
@@ -16,26 +17,27 @@ after(() => hub.remove());
 const urlOf = async (path: string): Promise<string> => (await hub.rtsp(path)).replace("//", `//run:${SECRET}@`);
 const published = (path: string) => hub.next("published", ({ stream }) => stream.path === path);
 
-async function startRunner(size: string, more: object = {}): Promise<ForkedRunner> {
-  const runner = new ForkedRunner();
+async function startRunner<T extends TestRunner>(runner: T, size: string, more: object = {}): Promise<T> {
   const job = { graph: "sent", graphText: SENT, sourceUri: `test:ball?${size}&fps=25` };
   await runner.start({ ...job, ...more });
   await runner.until("flowing");
   return runner;
 }
 
-const of = (runner: ForkedRunner, attachment: string) =>
+const of = (runner: TestRunner, attachment: string) =>
   runner.of("attachment").filter((message) => message.attachment === attachment);
 
 /** What a busy machine drops while it connects is another matter. */
-function droppedWhileLive(runner: ForkedRunner, attachment: string): number {
+function droppedWhileLive(runner: TestRunner, attachment: string): number {
   const live = of(runner, attachment).filter(({ status }) => status === "live");
   return (live.at(-1)?.framesDropped ?? assert.fail()) - (live[0]?.framesDropped ?? 0);
 }
 
 test("reports outputs from the start and later ones, without secrets", async () => {
   const url = await urlOf("anna/early");
-  const runner = await startRunner("width=64&height=48", { attach: [{ id: "early", slot: "rtsp", params: { url } }] });
+  const runner = await startRunner(new ForkedRunner(), "width=64&height=48", {
+    attach: [{ id: "early", slot: "rtsp", params: { url } }],
+  });
   await published("anna/early");
   const late = { url: await urlOf("anna/late"), resolution: "360p" };
   await runner.ask({ type: "attach", attachment: "late", slot: "rtsp", params: late });
@@ -65,13 +67,13 @@ test("reports outputs from the start and later ones, without secrets", async () 
 
 test("external outputs end with the lease, by the runner's own clock, and return with it", async () => {
   const params = { url: await urlOf("anna/leased") };
-  const runner = await startRunner("width=64&height=48", {
+  const runner = await startRunner(new HostedRunner(), "width=64&height=48", {
     leaseUntilMs: monotonicMs() + 600_000,
     attach: [{ id: "leased", slot: "rtsp", params, isExternal: true }],
   });
   await published("anna/leased");
   const isLate = hub.next("unpublished", ({ path }) => path === "anna/leased");
-  runner.child.send({ type: "lease", untilMs: monotonicMs() + 500 });
+  runner.send({ type: "lease", untilMs: monotonicMs() + 500 });
   await isLate;
   // Detection continues.
   const seen = runner.messages.length;
@@ -85,7 +87,7 @@ test("external outputs end with the lease, by the runner's own clock, and return
     (await runner.reply({ type: "attach", attachment: "leased", slot: "rtsp", params })).error?.kind,
     "wrong_state",
   );
-  runner.child.send({ type: "lease", untilMs: monotonicMs() + 600_000 });
+  runner.send({ type: "lease", untilMs: monotonicMs() + 600_000 });
   await published("anna/waiting");
   const isLeased = ({ stream }: { stream: { path: string } }) => stream.path === "anna/leased";
   await hub.next("published", (message) => isLeased(message) && hub.all("published").filter(isLeased).length === 2);
@@ -95,7 +97,7 @@ test("external outputs end with the lease, by the runner's own clock, and return
 });
 
 test("a slow branch drops frames of its own, reports them, and does not affect other branches", async () => {
-  const runner = await startRunner("width=64&height=48");
+  const runner = await startRunner(new HostedRunner(), "width=64&height=48");
   await runner.ask({ type: "attach", attachment: "slow", slot: "slow", params: { url: await urlOf("anna/slow") } });
   await runner.ask({ type: "attach", attachment: "fast", slot: "rtsp", params: { url: await urlOf("anna/fast") } });
   await runner.until("attachment", (message) => message.attachment === "slow" && message.framesDropped > 20);
@@ -116,16 +118,16 @@ for (const [size, resolution, shown] of [
   test(`${size} is sent at ${resolution ?? "its own size"} as ${shown.join("×")}`, async () => {
     const path = `anna/${size.replaceAll(/\W/g, "")}`;
     const params = { url: await urlOf(path), resolution };
-    const runner = await startRunner(size, { attach: [{ id: "sized", slot: "rtsp", params }] });
+    const runner = await startRunner(new HostedRunner(), size, { attach: [{ id: "sized", slot: "rtsp", params }] });
     const { stream } = await published(path);
     assert.deepEqual([stream.width, stream.height], shown);
-    runner.child.kill("SIGKILL");
+    await runner.ask({ type: "stop" });
     await runner.exited;
   });
 
 test("writes a recording without revealing its path", async () => {
   const path = join(temporaryFolder(), "0.mp4");
-  const runner = await startRunner("width=64&height=48", {
+  const runner = await startRunner(new ForkedRunner(), "width=64&height=48", {
     attach: [{ id: "rec", slot: "recording", params: { path } }],
   });
   for (const format of ["json", "dot", "mermaid", "launch"] as const) {
@@ -146,7 +148,7 @@ test("writes a recording without revealing its path", async () => {
 });
 
 test("rejects an output with an invalid address, without revealing it", async () => {
-  const runner = await startRunner("width=64&height=48");
+  const runner = await startRunner(new HostedRunner(), "width=64&height=48");
   const params = { url: `rtsp://run:${SECRET}@host:99999/x` };
   await assert.rejects(
     runner.ask({ type: "attach", attachment: "bad", slot: "rtsp", params }),

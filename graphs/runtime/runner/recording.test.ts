@@ -4,7 +4,8 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
-import { ForkedRunner } from "./runner.fixture.ts";
+import { HostedRunner } from "./hosted-runner.fixture.ts";
+
 import { SENT } from "./sent.fixture.ts";
 
 const FRAMES = 75;
@@ -20,7 +21,7 @@ const countFrames = (file: string): number =>
 test("overlapping recordings lose no frame between them", async () => {
   const folder = temporaryFolder();
   const [first, second] = [join(folder, "0.mp4"), join(folder, "1.mp4")];
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({
     ...{ graph: "sent", graphText: SENT, sourceUri: `test:ball?width=64&height=48&fps=25&seconds=${FRAMES / 25}` },
     attach: [{ id: "recording", slot: "recording", params: { path: first } }],
@@ -35,7 +36,7 @@ test("overlapping recordings lose no frame between them", async () => {
 });
 
 test("a recording that cannot be written is detached and reported, and the run continues to its end", async () => {
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   const full = { slot: "recording", params: { path: "/dev/full" }, isExpendable: true };
   await runner.start({
     ...{ graph: "sent", graphText: SENT, sourceUri: `test:ball?width=64&height=48&fps=25&seconds=${FRAMES / 25}` },

@@ -19,32 +19,22 @@ const isMessage = new Ajv2020({ strict: false }).compile<Sent>(Sent);
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 type Received<T extends Sent["type"]> = Extract<Sent, { type: T }>;
 
-export class ForkedRunner {
-  readonly child: ChildProcess;
+/** What a runner has sent, and requests to it. */
+export abstract class TestRunner {
   /** All its messages, validated. */
   readonly received: Sent[] = [];
   readonly watch = new Watch();
-  readonly exited: Promise<readonly [code: number | null, signal: string | null]>;
+  abstract readonly exited: Promise<readonly [code: number | null, signal: string | null]>;
+  protected isOver = false;
   stderr = "";
   #lastId = 0;
 
-  constructor(entry = ENTRY) {
-    const env = { ...process.env, MALLOC_ARENA_MAX: "2" };
-    this.child = fork(entry, [], { execArgv: [], env, stdio: ["ignore", "pipe", "pipe", "ipc", "pipe"] });
-    this.child.stdout?.resume();
-    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.stderr += text;
-    });
-    this.child.on("message", (message) => {
-      assert.ok(isMessage(message), `not a message of a runner: ${JSON.stringify(message)}`);
-      this.received.push(message);
-      this.watch.check();
-    });
-    this.exited = once(this.child, "exit").then((result) => {
-      this.watch.check();
-      return result as [number | null, string | null];
-    });
-    after(() => this.child.kill("SIGKILL"));
+  abstract send(message: object): void;
+
+  protected receive(message: unknown): void {
+    assert.ok(isMessage(message), `not a message of a runner: ${JSON.stringify(message)}`);
+    this.received.push(message);
+    this.watch.check();
   }
 
   of<T extends Sent["type"]>(type: T): readonly Received<T>[] {
@@ -61,7 +51,7 @@ export class ForkedRunner {
   }
 
   async until<T extends Sent["type"]>(type: T, fits: (message: Received<T>) => boolean = () => true) {
-    await this.watch.until(type, () => this.of(type).some(fits) || this.child.exitCode !== null);
+    await this.watch.until(type, () => this.of(type).some(fits) || this.isOver);
     const found = this.of(type).find(fits);
     assert.ok(found, `it ended without "${type}": ${JSON.stringify(this.received.slice(-5))} ${this.stderr}`);
     return found;
@@ -76,13 +66,39 @@ export class ForkedRunner {
 
   async reply(order: WithoutId<RunnerRequest>): Promise<Reply> {
     const id = ++this.#lastId;
-    this.child.send({ ...order, id });
+    this.send({ ...order, id });
     return this.until("reply", (reply) => reply.id === id);
   }
 
   async start(job: Partial<RunnerJob> & { readonly sourceUri: string }): Promise<void> {
     await this.until("hello");
     await this.ask({ type: "start", job: jobOn(job) });
+  }
+}
+
+export class ForkedRunner extends TestRunner {
+  readonly child: ChildProcess;
+  readonly exited: Promise<readonly [code: number | null, signal: string | null]>;
+
+  constructor(entry = ENTRY) {
+    super();
+    const env = { ...process.env, MALLOC_ARENA_MAX: "2" };
+    this.child = fork(entry, [], { execArgv: [], env, stdio: ["ignore", "pipe", "pipe", "ipc", "pipe"] });
+    this.child.stdout?.resume();
+    this.child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    this.child.on("message", (message) => this.receive(message));
+    this.exited = once(this.child, "exit").then((result) => {
+      this.isOver = true;
+      this.watch.check();
+      return result as [number | null, string | null];
+    });
+    after(() => this.child.kill("SIGKILL"));
+  }
+
+  send(message: object): void {
+    this.child.send(message);
   }
 }
 
@@ -124,5 +140,5 @@ slots:
 `;
 
 /** PTS in milliseconds of the printed frames. */
-export const times = (runner: ForkedRunner): readonly number[] =>
+export const times = (runner: TestRunner): readonly number[] =>
   runner.messages.map(({ message }) => Number((JSON.parse(String(message.line)) as { pts_ms: number }).pts_ms));

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Value } from "typebox/value";
 import { DetectionMessage } from "../../../schemas/detection-message.ts";
 import { makeClip, temporaryFolder } from "../../../test/graph.fixture.ts";
+import { HostedRunner } from "./hosted-runner.fixture.ts";
 import { ForkedRunner, jobOn, times } from "./runner.fixture.ts";
 
 const folder = temporaryFolder();
@@ -33,7 +34,7 @@ test("sends a message for every frame of a file, in order, and finishes", async 
 
 test("messages have the file name of the source, and the start time and PTS of frames", async () => {
   const clip = await makeClip(folder, 12, "width=64&height=48");
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   const epochMs = Date.UTC(2025, 0, 1);
   await runner.start({ sourceUri: clip, epochMs });
   await runner.exited;
@@ -61,7 +62,7 @@ test("the graph `detect` sends detections in the published form", async () => {
 
 test("plays a looped file as a live source: past its end, in order, without frames to lose", async () => {
   const clip = await makeClip(folder, 40, "width=64&height=48");
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: clip, sourceLoops: true });
   await runner.watch.until("100 frames of a file of 40", () => runner.messages.length >= 100);
   const captured = runner.messages.map(({ message }) => Date.parse(JSON.parse(String(message.line)).time));
@@ -74,7 +75,7 @@ test("plays a looped file as a live source: past its end, in order, without fram
 });
 
 test("explains a looped file that is not a video", async () => {
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: SELF, sourceLoops: true }).catch(() => {});
   await runner.exited;
   const { failure } = runner.of("state").at(-1) ?? {};
@@ -84,7 +85,7 @@ test("explains a looped file that is not a video", async () => {
 
 test("a file starts at its position, without earlier frames and without gaps", async () => {
   const clip = await makeClip(folder, 40, "width=64&height=48");
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: clip, positionNs: "1000000000", epochMs: 0 });
   await runner.exited;
   assert.deepEqual(
@@ -97,13 +98,13 @@ test("a file starts at its position, without earlier frames and without gaps", a
 
 test("the next runner resumes at the position: each frame is sent once", async () => {
   const clip = await makeClip(folder, 60, "width=64&height=48");
-  const first = new ForkedRunner();
+  const first = new HostedRunner();
   await first.start({ sourceUri: clip });
   await first.watch.until("frames", () => first.messages.length >= 20);
   await first.ask({ type: "stop" });
   await first.exited;
   const { positionNs, nextTrackId } = first.of("progress").at(-1) ?? assert.fail("no progress");
-  const second = new ForkedRunner();
+  const second = new HostedRunner();
   await second.start({ sourceUri: clip, positionNs, firstTrackId: nextTrackId });
   await second.exited;
   assert.deepEqual(
@@ -114,7 +115,7 @@ test("the next runner resumes at the position: each frame is sent once", async (
 
 test("a position after the end finishes at once", async () => {
   const clip = await makeClip(folder, 12, "width=64&height=48");
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: clip, positionNs: "3600000000000" });
   await runner.exited;
   assert.deepEqual([runner.messages.length, runner.states.at(-1)], [0, "finished"]);
@@ -122,7 +123,7 @@ test("a position after the end finishes at once", async () => {
 
 test("a paused file continues at its position, and the pause does not count as running time", async () => {
   const clip = await makeClip(folder, 60, "width=64&height=48");
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: clip });
   await runner.watch.until("frames", () => runner.messages.length >= 10);
   await runner.ask({ type: "pause" });
@@ -145,7 +146,7 @@ test("a paused file continues at its position, and the pause does not count as r
 });
 
 test("a stop during a pause ends cleanly", async () => {
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.start({ sourceUri: ENDLESS });
   await runner.until("flowing");
   await runner.ask({ type: "pause" });
@@ -155,11 +156,11 @@ test("a stop during a pause ends cleanly", async () => {
 });
 
 test("a stop before and during the start ends it", async () => {
-  const early = new ForkedRunner();
+  const early = new HostedRunner();
   await early.until("hello");
   await early.ask({ type: "stop" });
   assert.deepEqual(await early.exited, [0, null]);
-  const runner = new ForkedRunner();
+  const runner = new HostedRunner();
   await runner.until("hello");
   const started = runner.reply({ type: "start", job: jobOn({ sourceUri: ENDLESS }) });
   const stopped = runner.reply({ type: "stop" });
@@ -186,7 +187,7 @@ for (const [what, job, kind, detail] of [
   ],
 ] as const)
   test(`${what} fails as ${kind}, with a reason without paths and passwords`, async () => {
-    const runner = new ForkedRunner();
+    const runner = new HostedRunner();
     await runner.until("hello");
     const started = await runner.reply({ type: "start", job: jobOn({ sourceUri: SHORT, ...job }) });
     assert.deepEqual(await runner.exited, [0, null], runner.stderr);

@@ -55,14 +55,14 @@ export async function callGraphs(run: ExampleRun, { video }: Ids): Promise<void>
   await run.call("listGraphVersions", 200, { params });
   await run.call("getGraphVersion", 200, { params: { ...params, version: "2" } });
   await run.call("upgradeProcessGraph", 200, { params: { process_uuid }, json: { version: 2, dry_run: true } });
-  await run.service.expect(200, "DELETE", `/process/${process_uuid}`, { key: run.key });
+  await run.call("stopProcesses", 200);
   await run.call("deleteGraph", 200, { params });
 
   const tried = "graph: tried\nchains:\n  main: [source, decode, stage, fakesink]\n";
   const { process_uuid: trial } = await run.call<StartedProcess>("tryGraph", 201, {
     json: { yaml: tried, source_uuid: video },
   });
-  await run.service.expect(200, "DELETE", `/process/${trial}`, { key: run.key });
+  await run.call("stopProcessOld", 200, { params: { process_uuid: trial } });
   await callModels(run);
 }
 

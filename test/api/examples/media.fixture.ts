@@ -57,5 +57,5 @@ async function callShadow(run: ExampleRun, camera: string): Promise<void> {
     return state === "running";
   });
   await run.call("stopShadow", 200, { params });
-  await run.service.expect(200, "DELETE", `/process/${process_uuid}`, { key });
+  await run.call("stopProcessesOld", 200);
 }

@@ -14,9 +14,9 @@ describe("behind HAProxy", { skip: haproxyIsMissing }, async () => {
   if (haproxyIsMissing !== false) return;
   const uuids = [(await ownRecord(first)).uuid, (await ownRecord(second)).uuid];
   const haproxy = await balance([first, second]);
-  await until(async () => isUp(await haproxy.states(), ["node1", "node2"]));
 
   test("requests reach both nodes, and RTSP and RTMP pass", async () => {
+    await until(async () => isUp(await haproxy.states(), ["node1", "node2"]));
     const seen = new Set<string>();
     for (let i = 0; i < 10; i += 1) seen.add(await answeringNode(haproxy.url));
     assert.deepEqual([...seen].sort(), [...uuids].sort());

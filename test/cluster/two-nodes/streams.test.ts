@@ -1,15 +1,16 @@
 /** Streams that are published on one node, played and processed through any. The last test kills the first node. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { test } from "node:test";
+import { type ChildProcess, execFile } from "node:child_process";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { publishRtsp } from "../../../media/rtsp/publisher.ts";
 import { TRACKS } from "../../../media/tracks.fixture.ts";
 import type { AccountEvent } from "../../../schemas/api/account-events.ts";
 import type { OutputRecord } from "../../../schemas/api/outputs.ts";
+import type { Problem } from "../../../schemas/api/problem.ts";
 import type { ProcessRecord } from "../../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../../schemas/api/sources.ts";
-import { keepPublishing } from "../../../server/media/publisher.fixture.ts";
+import { keepPublishing, spawnPublisher } from "../../../server/media/publisher.fixture.ts";
 import { MASTER_KEY, type TestService } from "../../api/service.fixture.ts";
 import { haproxyIsMissing } from "../../haproxy.fixture.ts";
 import { poll, until } from "../../watch.fixture.ts";
@@ -20,6 +21,11 @@ import { first, second } from "./two-nodes.fixture.ts";
 const run = promisify(execFile);
 const KEY = `?api_key=${MASTER_KEY}`;
 const PATH = "master/drones/one";
+interface Recording {
+  readonly uuid: string;
+  readonly stopped_at: string | null;
+}
+
 /** Not a measurement: only turns a hang into a failure. */
 const LIMIT_MS = 60_000;
 
@@ -31,17 +37,20 @@ const statusOn = async (service: TestService) =>
 const awaitStatus = (service: TestService, status: SourceRecord["status"]) =>
   poll(`the source is ${status}`, async () => (await statusOn(service)) === status);
 
-let publisher = publish(`${a.rtmp}/${PATH}${KEY}`);
-await awaitStatus(first, "streaming");
+/** For several tests: not ended with the one that starts it. */
+let publisher: ChildProcess | null = null;
+after(() => publisher?.kill("SIGKILL"));
 
 test("every node shows a stream as live, in kept listings, too", async () => {
+  publisher = spawnPublisher(`${a.rtmp}/${PATH}${KEY}`);
+  await awaitStatus(first, "streaming");
   await awaitStatus(second, "streaming");
   const { sources } = await second.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources");
   assert.equal(sources.find(({ uuid }) => uuid === source.uuid)?.status, "streaming");
 });
 
 test("RTSP and WebRTC players of another node share one connection to the node that publishes", async () => {
-  const players = [1, 2].map(() => play(`${b.rtsp}/${PATH}${KEY}`));
+  const player = play(`${b.rtsp}/${PATH}${KEY}`);
   const { stdout } = await run(
     "timeout",
     [
@@ -52,13 +61,13 @@ test("RTSP and WebRTC players of another node share one connection to the node t
   );
   assert.match(stdout, /width=\(int\)160/);
   const { location } = await view(second, source.uuid);
-  await poll("three players", async () => (await readersOf(second)) === 3);
+  await poll("two players", async () => (await readersOf(second)) === 2);
   assert.equal(await readersOf(first), 1);
   // A load balancer can send the end of the session to any node.
   const { pathname, search } = new URL(location);
   await first.expect(200, "DELETE", `${pathname}${search}`, { key: null });
-  await poll("two players", async () => (await readersOf(second)) === 2);
-  for (const player of players) player.kill("SIGKILL");
+  await poll("one player", async () => (await readersOf(second)) === 1);
+  player.kill("SIGKILL");
   await poll("the relay ends", async () => (await readersOf(first)) === 0);
 });
 
@@ -89,7 +98,7 @@ test("a second publisher is rejected on any node, with the reason, and tokens of
 
 test("a process on one node reads a stream of another, and its output is played through both", async () => {
   const { process_uuid: uuid } = await start(second, source.uuid, {
-    ...{ node_labels: { site: "b" }, params: { every: 1000 } },
+    node_labels: { site: "b" },
   });
   const output = await second.expect<OutputRecord>(201, "POST", "/output", {
     json: { alias: "processed", type: "rtsp", url: "rtsp://drones/processed", settings: "360p" },
@@ -105,7 +114,7 @@ test("a process on one node reads a stream of another, and its output is played 
   const hls = await first.call<string>("GET", `/output/${output.uuid}/hls/index.m3u8`);
   assert.match(hls.text, /#EXTM3U/);
   // The publisher moves to the node of the process: the relay is replaced, and the process continues.
-  publisher.kill("SIGKILL");
+  publisher?.kill("SIGKILL");
   await awaitStatus(first, "offline");
   publisher = await poll("accepted on the other node", async () => {
     const again = publish(`${b.rtmp}/${PATH}${KEY}`);
@@ -122,15 +131,15 @@ test("a process on one node reads a stream of another, and its output is played 
   assert.equal((await read(first, uuid)).state satisfies ProcessRecord["state"], "running");
   assert.equal(await exitOf(play(`${a.rtsp}/${PATH}${KEY}`, 20)), 0);
   await first.expect(200, "DELETE", `/process/${uuid}`);
-  publisher.kill("SIGKILL");
+  publisher?.kill("SIGKILL");
   await awaitStatus(first, "offline");
   await awaitStatus(second, "offline");
 });
 
 test("a process that waits on one node begins when its stream is published on the other, and waits again", async () => {
-  const waiting = await registerStream(first, "waited for", `${a.rtmp}/master/drones/late`);
+  const waiting = await registerStream(first, "waited for", `${a.rtmp}/master/drones/late`, "always");
   const { process_uuid: uuid } = await start(first, waiting.uuid, {
-    ...{ node_labels: { site: "b" }, wait: true, keep: true, params: { every: 1000 } },
+    ...{ node_labels: { site: "b" }, wait: true, keep: true },
   });
   const reach = (state: ProcessRecord["state"]) =>
     poll(`the process is ${state}`, async () => (await read(first, uuid)).state === state);
@@ -153,10 +162,15 @@ test("host names of one node are names of the media server on every node", async
   assert.ok(named.hls_url?.startsWith(second.url));
 });
 
-test("a killed node: requests continue behind HAProxy; its publisher is accepted by another after the lease", async (t) => {
+test("a killed node: requests continue, its recordings are unavailable, and its publisher is accepted after the lease", async (t) => {
   const haproxy = haproxyIsMissing === false ? await balance([first, second]) : null;
   publish(`${a.rtmp}/${PATH}${KEY}`);
   await awaitStatus(second, "streaming");
+  // Of the stream that a process has waited for.
+  const recorded = await poll("a recording that has ended", async () => {
+    const { recordings } = await second.expect<{ recordings: Recording[] }>(200, "GET", "/sources/recordings");
+    return recordings.find(({ stopped_at }) => stopped_at !== null);
+  });
   first.serving.child.kill("SIGKILL");
   await first.serving.ended;
   if (haproxy !== null) {
@@ -167,7 +181,10 @@ test("a killed node: requests continue behind HAProxy; its publisher is accepted
   const again = keepPublishing(`${b.rtmp}/${PATH}${KEY}`);
   t.after(() => again.end());
   const logged = second.serving.stderr.length;
+  const lost = await second.call<Problem>("POST", `/start?recording_uuid=${recorded.uuid}`);
+  assert.deepEqual([lost.status, lost.body.code], [409, "recording_unavailable"], lost.body.detail);
   await poll("accepted", async () => second.serving.stderr.slice(logged).includes("stream started"));
   await awaitStatus(second, "streaming");
   assert.equal(await exitOf(play(`${b.rtsp}/${PATH}${KEY}`, 20)), 0);
+  assert.equal(await second.serving.stop(), 0);
 });

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { ageMs, readTimeCode } from "./time-code.ts";
 
 const IN_PAGE = fileURLToPath(new URL("in-page.js", import.meta.url));
@@ -19,8 +19,27 @@ export interface ShownFrame {
   readonly width: number;
 }
 
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = (process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "chromium"))
+    .find(existsSync);
+  if (executablePath === undefined) throw new Error("chromium is not installed; npm test installs it on Debian");
+  // Tests may run as root, where Chromium has no sandbox; the pages are trusted.
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"];
+  return chromium.launch({ executablePath, args });
+}
+
+/** Otherwise a page that waits is drawn 60 times a second, for the ring that turns on it. */
+const OPTIONS = { reducedMotion: "reduce" } as const;
+
+/**
+ * Pages of one browser context: to open a page in a new one takes three times the processor time. They share cookies, local
+ * storage and the six connections to a host.
+ */
 export class HeadlessBrowser {
-  readonly #browser: Browser;
+  readonly #context: BrowserContext;
+  readonly #close: () => Promise<void>;
   /** Script errors and violations of the content security policy. */
   readonly complaints: string[] = [];
   /** All requested URLs. */
@@ -28,23 +47,30 @@ export class HeadlessBrowser {
   /** Those without a complete response. */
   readonly failed: string[] = [];
 
-  private constructor(browser: Browser) {
-    this.#browser = browser;
+  private constructor(context: BrowserContext, close: () => Promise<void>) {
+    this.#context = context;
+    this.#close = close;
   }
 
   static async open(): Promise<HeadlessBrowser> {
-    const executablePath = (process.env.PATH ?? "")
-      .split(delimiter)
-      .map((folder) => join(folder, "chromium"))
-      .find(existsSync);
-    if (executablePath === undefined) throw new Error("chromium is not installed; npm test installs it on Debian");
-    // Tests may run as root, where Chromium has no sandbox; the pages are trusted.
-    const args = ["--no-sandbox", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"];
-    return new HeadlessBrowser(await chromium.launch({ executablePath, args }));
+    const browser = await launchChromium();
+    return new HeadlessBrowser(await browser.newContext(OPTIONS), () => browser.close());
+  }
+
+  /** In a browser that others use, too; it stays open. `release` is called once, when all pages are closed. */
+  static async openIn(browser: Browser, release: () => void): Promise<HeadlessBrowser> {
+    const context = await browser.newContext(OPTIONS);
+    return new HeadlessBrowser(context, () => context.close().finally(release));
+  }
+
+  /** Forgets the cookies of all pages. */
+  clearCookies(): Promise<void> {
+    return this.#context.clearCookies();
   }
 
   async show(url: string, { width = 960, height = 540 } = {}): Promise<Page> {
-    const page = await this.#browser.newPage({ viewport: { width, height } });
+    const page = await this.#context.newPage();
+    await page.setViewportSize({ width, height });
     page.setDefaultTimeout(LIMIT_MS);
     page.on("pageerror", (error) => this.complaints.push(String(error)));
     page.on("console", (message) => {
@@ -60,7 +86,7 @@ export class HeadlessBrowser {
   }
 
   close(): Promise<void> {
-    return this.#browser.close();
+    return this.#close();
   }
 }
 

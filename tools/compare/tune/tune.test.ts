@@ -8,11 +8,11 @@ import { paintStreet } from "../../../test/golden/street.fixture.ts";
 
 const skip = await withoutModel("default");
 const folder = makeFolder();
-paintStreet(join(folder, "street.y4m"), 12);
+paintStreet(join(folder, "street.y4m"), 8);
 const TUNE = ["tune", "detect", "street.y4m", "model=default"];
 
 test("lists the front, marks what is above the floor, and names the parameters to use", { skip }, async () => {
-  const words = [...TUNE, "--try", "every=3", "--frames", "7", "--floor", "agreement=0.01"];
+  const words = [...TUNE, "--try", "every=3", "--frames", "4", "--floor", "agreement=0.01"];
   const { code, stdout, stderr } = await windhover(words, folder);
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^run 1 of up to 20: every=auto: [\d.]+ frames\/s, agreement 100\.0 %$/m);
@@ -23,7 +23,7 @@ test("lists the front, marks what is above the floor, and names the parameters t
 });
 
 test("scores against ground truth, and fails when no setting is above the floor", { skip }, async () => {
-  const truth = Array.from({ length: 12 }, (_, index) => `${index + 1},1,484,54,72,72,1\n`).join("");
+  const truth = Array.from({ length: 8 }, (_, index) => `${index + 1},1,484,54,72,72,1\n`).join("");
   writeFileSync(join(folder, "gt.txt"), truth);
   const words = [...TUNE, "--try", "threads=2", "--frames", "5", "--truth", "gt.txt", "--class", "stop sign", "--json"];
   const { code, stdout, stderr } = await windhover([...words, "--floor", "fps=100000"], folder);
