@@ -37,7 +37,7 @@ export const PACKAGES = { ...RUN_PACKAGES, ...BUILD_PACKAGES };
 /** Only needed by the tests: 112 MB to download. */
 export const TEST_PACKAGES = {
   ffmpeg: "publishes to the media server and plays from it; creates and checks files",
-  chromium: "headless browser for player and console tests",
+  "chromium-headless-shell": "browser for player and console tests, without windows",
   curl: "runs the calls in the documentation",
   haproxy: "checks the load balancer's configuration, and balances several nodes",
   mosquitto: "MQTT broker for telemetry and alerts",
