@@ -36,7 +36,7 @@ const LIMITS = {
     fileMs: 15 * MINUTE_MS * PATIENCE,
     totalMs: 45 * MINUTE_MS * PATIENCE,
     // More than one per core: tests mostly wait, for live streams and for processes.
-    concurrency: Math.min(2 * availableParallelism() + 1, 8),
+    concurrency: Math.min(3 * availableParallelism() + 1, 8),
   },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
