@@ -232,9 +232,10 @@ describe("stored graphs", () => {
 });
 
 describe("the bases of a version", () => {
-  test("a base that has changed since is named, until the text is stored again", async () => {
+  test("a base that has changed since is named, until the text is stored again", async (context) => {
     const folder = await mkdtemp(join(tmpdir(), "windhover-graphs-"));
-    after(() => rm(folder, { recursive: true, force: true }));
+    // Not the global `after`: behind an await of a promise that others made, Node attaches it to them.
+    context.after(() => rm(folder, { recursive: true, force: true }));
     const install = (name: string, text: string) => writeFile(join(folder, `${name}.yaml`), text);
     await install("lowest", yard(1, "lowest"));
     await install("middle", "graph: middle\nextends: lowest\n");
@@ -244,7 +245,7 @@ describe("the bases of a version", () => {
     const api = await openApp(graphEndpoints({ library: changing, own, config }), {
       authenticate: async () => users.bob ?? assert.fail(),
     });
-    after(async () => {
+    context.after(async () => {
       await api.close(0);
       await changing.close();
     });
