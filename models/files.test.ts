@@ -1,11 +1,20 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { StorageFault } from "./fault.ts";
-import { removeStaleParts, writeAtomically } from "./files.ts";
+import { hasDigest, removeStaleParts, writeAtomically } from "./files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "windhover-write-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -95,4 +104,17 @@ test("removes temporary files of killed processes after a day, not before", asyn
   await removeStaleParts(place, nowMs);
   assert.deepEqual(readdirSync(place).sort(), [".part-3", "file"]);
   await removeStaleParts(join(place, "not-there"));
+});
+
+test("notices that a file was changed after its digest was found right, also with the same size", async () => {
+  const file = join(newFolder(), "file");
+  const sha256 = await writeAtomically(file, [Buffer.from("weights")]);
+  assert.equal(await hasDigest(file, sha256), true);
+  assert.equal(await hasDigest(file, sha256), true);
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, "weightz");
+  utimesSync(file, atime, mtime);
+  assert.equal(await hasDigest(file, sha256), false);
+  rmSync(file);
+  assert.equal(await hasDigest(file, sha256), false);
 });

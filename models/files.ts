@@ -107,6 +107,21 @@ export async function digestFile(
 
 export const digestBytes = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
+/** Files that had this digest, with their state then: a process opens the same model again and again. */
+const verified = new Map<string, string>();
+
 /** False also for a missing file; another process may remove it at any time. */
-export const hasDigest = async (file: string, sha256: string): Promise<boolean> =>
-  (await digestFile(file).catch(() => null)) === sha256;
+export async function hasDigest(file: string, sha256: string): Promise<boolean> {
+  const state = await describeState(file);
+  const key = `${sha256} ${file}`;
+  if (state !== null && verified.get(key) === state) return true;
+  if ((await digestFile(file).catch(() => null)) !== sha256) return false;
+  if (state !== null) verified.set(key, state);
+  return true;
+}
+
+/** Changes whenever the file is written. */
+async function describeState(file: string): Promise<string | null> {
+  const found = await stat(file, { bigint: true }).catch(() => null);
+  return found && `${found.dev} ${found.ino} ${found.size} ${found.ctimeNs}`;
+}

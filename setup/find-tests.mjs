@@ -14,11 +14,15 @@ const TEST_ENDINGS = [".test.ts", SOAK_ENDING];
  */
 const SHARED_PROCESSES = [
   ["test/cluster/two-nodes/"],
-  // Those that use test/api/shared-service.fixture.ts.
+  // Those of this and the next list use test/api/shared-service.fixture.ts.
   [
     ...["alerts", "client", "cot", "file-jobs", "interface", "mcp", "media", "tracks", "walk", "workflow"].map(
       (name) => `test/api/${name}.test.ts`,
     ),
+  ],
+  [
+    ...["evidence", "recorded-starts", "shadow"].map((name) => `test/api/${name}.test.ts`),
+    ...["flight", "klv"].map((name) => `test/flight/${name}.test.ts`),
   ],
   ["test/browser/console-alerts", "test/browser/console-graphs", "test/browser/console-sign-in"],
   ["test/browser/console-"],
@@ -87,14 +91,12 @@ const SLOWEST = [
   "server/evidence/evidence.test.ts",
   "test/crash/crash.test.ts",
   "test/api/links.test.ts",
-  "test/flight/flight.test.ts",
   "cli/commands/serve.test.ts",
   "test/api/outputs.test.ts",
   "test/golden/detect.test.ts",
   "test/docs/commands.test.ts",
   "server/media/recordings/modes.test.ts",
   "cli/commands/golden.test.ts",
-  "test/flight/klv.test.ts",
 ];
 
 /** All files below `folder` with one of these endings, sorted. */

@@ -9,7 +9,7 @@ import type { StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { keepFileSync } from "../kept-files.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import type { TestService } from "./service.fixture.ts";
+import type { ServiceClient } from "./service.fixture.ts";
 
 const FPS = 10;
 const MARK = 16;
@@ -46,11 +46,11 @@ interface Setting {
 
 /** Processes of a service, and their notices. */
 export class Evidence {
-  service: TestService;
+  service: ServiceClient;
   readonly #folder: string;
   readonly #setting: Setting;
 
-  constructor(service: TestService, folder: string, setting: Setting) {
+  constructor(service: ServiceClient, folder: string, setting: Setting) {
     this.service = service;
     this.#folder = folder;
     this.#setting = setting;

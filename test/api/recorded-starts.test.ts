@@ -1,6 +1,6 @@
 /** Processes on recorded video: a recording of a stream, the recording of a process, and a rendered clip. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { AccountEvent } from "../../schemas/api/account-events.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
@@ -8,25 +8,21 @@ import type { SourceDetails, SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
 import { newUuid } from "../../server/uuid.ts";
 import { poll } from "../watch.fixture.ts";
-import { createKey, MASTER_KEY, TestService, withoutRecordings } from "./service.fixture.ts";
+import { createKey } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 /** Messages of all frames, almost without inference. */
 const json = { params: { every: 1000, include_predicted: true } };
-let service: TestService;
+const service = await shareService("recorded");
 let camera: SourceRecord;
-before(async () => {
-  service = await TestService.start();
-  await withoutRecordings(service);
-});
-after(() => service?.close());
 
 interface Recording {
   readonly uuid: string;
   readonly stopped_at: string | null;
   readonly duration_seconds: number;
 }
-const start = (query: string, key = MASTER_KEY) => service.call<Problem>("POST", `/start?${query}`, { json, key });
-const expectProblem = async (query: string, status: number, code: string, key = MASTER_KEY): Promise<string> => {
+const start = (query: string, key = service.key) => service.call<Problem>("POST", `/start?${query}`, { json, key });
+const expectProblem = async (query: string, status: number, code: string, key = service.key): Promise<string> => {
   const { status: found, body } = await start(query, key);
   assert.deepEqual([found, body.code], [status, code], body.detail);
   return body.detail;
@@ -35,14 +31,14 @@ const expectProblem = async (query: string, status: number, code: string, key = 
 const PREVIEW = { graph: "preview", json: {} } as const;
 const run = async (
   query: string,
-  key = MASTER_KEY,
+  key = service.key,
   { graph, json: body }: { readonly graph: string; readonly json: object } = { graph: "detect", json },
 ): Promise<ProcessRecord> => {
   const path = `/start?${query}&graph=${graph}`;
   const { process_uuid: uuid } = await service.expect<StartedProcess>(201, "POST", path, { json: body, key });
   return service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`, { key });
 };
-const untilFinished = ({ uuid }: ProcessRecord, key = MASTER_KEY) =>
+const untilFinished = ({ uuid }: ProcessRecord, key = service.key) =>
   poll("the process has finished", async () => {
     const record = await service.expect<ProcessRecord>(200, "GET", `/process/${uuid}`, { key });
     assert.equal(record.error, null);
@@ -57,11 +53,11 @@ test("a recording is the input of a process when it has ended, once as a source,
   timeout: 300_000,
 }, async (t) => {
   const { rtmp = "" } = await service.serving.event("ready");
-  const address = `${rtmp}/master/yard`;
+  const address = `${rtmp}/recorded/yard`;
   camera = await service.expect<SourceRecord>(201, "POST", "/stream", {
     json: { alias: "yard", input_url: address, stream_type: "rtmp" },
   });
-  const publisher = keepPublishing(`${address}?api_key=${MASTER_KEY}`);
+  const publisher = keepPublishing(`${address}?api_key=${service.key}`);
   t.after(() => publisher.end());
   const find = (isFound: (recording: Recording) => boolean) =>
     poll("the recording", async () => {
@@ -82,7 +78,7 @@ test("a recording is the input of a process when it has ended, once as a source,
   await untilFinished(first);
   const messages = await countMessages(first);
   assert.ok(Math.abs(messages - seconds * 25) < 10, `${messages} messages of ${seconds} s`);
-  const second = await run(`recording_uuid=${uuid.toUpperCase()}&index=0`, MASTER_KEY, PREVIEW);
+  const second = await run(`recording_uuid=${uuid.toUpperCase()}&index=0`, service.key, PREVIEW);
   assert.equal(second.source_uuid, first.source_uuid, "the same bytes are one source");
   await service.expect(200, "DELETE", `/process/${second.uuid}`);
 
@@ -96,7 +92,7 @@ test("a recording is the input of a process when it has ended, once as a source,
   await expectProblem(`source_uuid=${camera.uuid}&index=0`, 422, "invalid_input");
   await service.expect(200, "DELETE", `/recording/${uuid}`);
   await expectProblem(`recording_uuid=${uuid}`, 404, "recording_not_found");
-  await untilFinished(await run(`source_uuid=${first.source_uuid}`, MASTER_KEY, PREVIEW));
+  await untilFinished(await run(`source_uuid=${first.source_uuid}`, service.key, PREVIEW));
 });
 
 test("a rendered clip is the input of a process", { timeout: 300_000 }, async () => {
@@ -123,7 +119,7 @@ test("the recording of a process is listed with its start and length, and is the
   const form = new FormData();
   const { sources } = await service.expect<{ sources: SourceRecord[] }>(200, "GET", "/sources?type=file");
   const [{ uuid } = assert.fail()] = sources;
-  const video = await fetch(`${service.url}/source/${uuid}/file`, { headers: { api_key: MASTER_KEY } });
+  const video = await fetch(`${service.url}/source/${uuid}/file`, { headers: { api_key: service.key } });
   form.set("file", await video.blob(), "yard.mp4");
   const { uuid: sourceUuid } = await service.expect<SourceRecord>(201, "POST", "/video", { body: form, key });
   const recorded = await untilFinished(await run(`source_uuid=${sourceUuid}`, key), key);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { promisify } from "node:util";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
@@ -13,7 +13,8 @@ import { withoutModel } from "../golden/golden.fixture.ts";
 import { encodeStreet } from "../golden/street.fixture.ts";
 import { repeatClip, temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
-import { createKey, MASTER_KEY, TestService, uploadVideo, withoutRecordings } from "./service.fixture.ts";
+import { createKey, uploadVideo } from "./service.fixture.ts";
+import { shareService } from "./shared-service.fixture.ts";
 
 const noModel = await withoutModel("default");
 /** 20 s, which are repeated: both runners are loaded while it plays, also on a busy machine. */
@@ -25,16 +26,13 @@ const folder = temporaryFolder();
 let street: string;
 const START = { json: { params: { every: 1 } } };
 
-let service: TestService;
+const service = await shareService("shadow");
 before(async () => {
   if (noModel) return;
   street = join(folder, "slow.mp4");
   const clip = await encodeStreet(folder, FRAMES);
   await promisify(execFile)("ffmpeg", ["-v", "error", "-itsscale", String(SLOWER), "-i", clip, "-c", "copy", street]);
-  service = await TestService.start();
-  await withoutRecordings(service);
 });
-after(() => service?.close());
 
 /** Starts it, and resolves with its record when it has ended. */
 async function compareWith(process: string, json: object): Promise<ShadowRecord> {
@@ -96,10 +94,10 @@ test("compares with a live stream, too, by the capture times that both runners g
   timeout: 300_000,
 }, async (t) => {
   const { rtsp = "" } = await service.serving.event("ready");
-  const address = `${rtsp}/master/street`;
+  const address = `${rtsp}/shadow/street`;
   const json = { alias: "street", input_url: address, stream_type: "rtsp" };
   const { uuid: sourceUuid } = await service.expect<SourceRecord>(201, "POST", "/stream", { json });
-  const publisher = spawnPublisher(address.replace("://", `://any:${MASTER_KEY}@`), 600, street);
+  const publisher = spawnPublisher(address.replace("://", `://any:${service.key}@`), 600, street);
   t.after(() => publisher.kill("SIGKILL"));
   const isLive = async () =>
     (await service.expect<SourceRecord>(200, "GET", `/source/${sourceUuid}`)).status === "streaming";

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { WebSocket } from "ws";
-import { TestService } from "../api/service.fixture.ts";
+import { shareService } from "../api/shared-service.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { errorsOf, type Finding, quantile, summarize, takeSpans } from "./evaluate.ts";
@@ -30,16 +30,14 @@ const EVERY = 3;
 const PLOTS = join(tmpdir(), "windhover-flight");
 
 const noModel = await withoutModel("default");
+const service = await shareService("flight", "--recording");
 
 describe("a flight through the running service", { skip: noModel }, () => {
   let clip: string;
-  let service: TestService;
   before(async () => {
     mkdirSync(PLOTS, { recursive: true });
     clip = await keepMp4(SHOT);
-    service = await TestService.start();
   });
-  after(() => service?.close());
 
   /** Until frames have telemetry before and after them. Earlier frames, still in the pipeline, have none before. */
   const awaitTelemetry = async (flight: ServiceFlight, before = 0): Promise<number> => {

@@ -21,7 +21,8 @@ import type { Places } from "../../schemas/places.ts";
 import type { FrameTelemetry } from "../../schemas/telemetry.ts";
 import { writePacket } from "../../telemetry/misb-0601.ts";
 import { geoidHeightM } from "../../terrain/geoid.ts";
-import { MASTER_KEY, TestService, uploadVideo, withoutRecordings } from "../api/service.fixture.ts";
+import { uploadVideo } from "../api/service.fixture.ts";
+import { shareService } from "../api/shared-service.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
 import { poll, Watch } from "../watch.fixture.ts";
 import { vfovOf } from "./camera.ts";
@@ -62,17 +63,14 @@ function writeUnit(seconds: number, flownSeconds = seconds) {
 }
 
 const folder = temporaryFolder();
-let service: TestService;
+const service = await shareService("klv");
 let film: Buffer;
 
 before(async () => {
   const file = join(folder, "film.ts");
   await play({ ...pictures(SECONDS * FPS), ...H264, muxer: ["mpegtsmux"], file: ["filesink", { location: file }] });
   film = await readFile(file);
-  service = await TestService.start();
-  await withoutRecordings(service);
 });
-after(() => service?.close());
 
 /** Where the cars would be found with their true boxes and the received telemetry: distances to where they are. */
 function findErrors(message: DroneDataMessage, frame: TrueFrame): readonly number[] {
@@ -122,7 +120,7 @@ test("KLV of a stream that is published by SRT is the telemetry of its processes
   await writeFile(file, addKlv(film, SWUNG, "synchronous"));
   const source = await service.expect<SourceRecord>(201, "POST", "/stream", {
     json: {
-      ...{ alias: "drone", stream_type: "srt", input_url: `${srt}/master/drone` },
+      ...{ alias: "drone", stream_type: "srt", input_url: `${srt}/klv/drone` },
       telemetry_cfg: { type: "embedded" },
     },
   });
@@ -131,7 +129,7 @@ test("KLV of a stream that is published by SRT is the telemetry of its processes
     "gst-launch-1.0",
     [
       ...["-q", "multifilesrc", `location=${file}`, "loop=true", "!", "tsparse", "set-timestamps=true", "alignment=7"],
-      ...["!", "srtsink", `uri=${srt}`, `streamid=#!::r=master/drone,u=${MASTER_KEY},m=publish`],
+      ...["!", "srtsink", `uri=${srt}`, `streamid=#!::r=klv/drone,u=${service.key},m=publish`],
     ],
     { stdio: "ignore" },
   );
@@ -162,7 +160,7 @@ for (const kind of ["synchronous", "asynchronous"] as const)
     const file = join(folder, `${kind}.ts`);
     await writeFile(file, addKlv(film, UNITS, kind));
     const source = await uploadVideo(service, file);
-    const kept = await fetch(`${service.url}/source/${source.uuid}/file?api_key=${MASTER_KEY}`);
+    const kept = await fetch(`${service.url}/source/${source.uuid}/file?api_key=${service.key}`);
     assert.equal(kept.headers.get("content-type"), "video/mp2t");
     assert.ok(Buffer.from(await kept.arrayBuffer()).equals(await readFile(file)), "the file has its metadata");
     const params = { every: 1000 };

@@ -6,7 +6,7 @@ import type { Calibration } from "../../schemas/api/calibration.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { Detections } from "../api/process-client.fixture.ts";
-import { createKey, type TestService, uploadVideo } from "../api/service.fixture.ts";
+import { createKey, type ServiceClient, uploadVideo } from "../api/service.fixture.ts";
 import { evaluate, type Finding, findStart, takeSpans } from "./evaluate.ts";
 import type { Shot } from "./render.ts";
 import { simulateTelemetry, type TelemetryFaults, USUAL } from "./telemetry.ts";
@@ -20,7 +20,7 @@ export class ServiceFlight {
   readonly started: StartedProcess;
   /** Unix time of the first frame, derived from the messages of the service. */
   readonly startMs: number;
-  readonly #service: TestService;
+  readonly #service: ServiceClient;
   readonly #key: string;
   readonly #shot: Shot;
   readonly #truth: Truth;
@@ -28,7 +28,7 @@ export class ServiceFlight {
   #isOver = false;
 
   private constructor(
-    service: TestService,
+    service: ServiceClient,
     key: string,
     shot: Shot,
     truth: Truth,
@@ -47,7 +47,7 @@ export class ServiceFlight {
 
   /** Resolves when enough objects were received to identify the frames. */
   static async takeOff(
-    service: TestService,
+    service: ServiceClient,
     clip: string,
     shot: Shot,
     telemetry_cfg: NonNullable<SourceRecord["telemetry_cfg"]>,
