@@ -115,7 +115,7 @@ export async function photograph(page: Page, name: string, widths: readonly Widt
 async function findViolations(page: Page, theme: (typeof THEMES)[number]): Promise<readonly string[]> {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   const { violations } = (await page.evaluate(
-    `axe.run(document, { resultTypes: ["violations"]${theme === "dark" ? ', runOnly: ["color-contrast"]' : ""} })`,
+    `axe.run(document, { resultTypes: ["violations"], preload: false${theme === "dark" ? ', runOnly: ["color-contrast"]' : ""} })`,
   )) as {
     readonly violations: readonly Violation[];
   };
