@@ -17,7 +17,7 @@ import { LIMITS } from "./limits.ts";
 import { encodeProperties, entryOf, toNative } from "./native-segment.ts";
 import { findNeeds } from "./needed-frames.ts";
 import type { RunOptions } from "./run-options.ts";
-import { findPacedFile, seekWhenReady } from "./sources.ts";
+import { findPacedFile, pauseAt } from "./sources.ts";
 import { findUsable } from "./verify-decoders.ts";
 
 interface LaunchHost {
@@ -128,9 +128,8 @@ export class Launch {
   async #seek(positionNs: bigint): Promise<void> {
     const node = findPacedFile(this.plan);
     if (node === undefined) return;
-    await this.pipeline.setState("PAUSED", LIMITS.startMs);
     const over = Promise.race([this.ended, this.#cut]);
-    if (await seekWhenReady(this.pipeline, node, positionNs, over)) return;
+    if (await pauseAt(this.pipeline, node, positionNs, over)) return;
     this.#log("warn", this.#author(node), "source is not seekable; starting at its beginning");
   }
 

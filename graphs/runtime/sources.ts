@@ -63,20 +63,22 @@ const METER = "position";
 const POLL_MS = 5;
 
 /**
- * Seeks a PAUSED pipeline to the frame at or after the position. Waits for a first frame at the node: only then is
+ * Makes a pipeline PAUSED and seeks to the frame at or after the position. Waits for a first frame at the node: only then is
  * autoplugging complete, and a seek during autoplugging breaks it. False when the source is not seekable. Stops waiting
  * when `ended` settles.
  */
-export async function seekWhenReady(
-  pipeline: Pick<Pipeline, "seek" | "meter" | "meters">,
+export async function pauseAt(
+  pipeline: Pick<Pipeline, "setState" | "seek" | "meter" | "meters">,
   node: string,
   toNs: bigint,
   ended: Promise<unknown>,
 ): Promise<boolean> {
+  // Before any frame: the node holds the first one until PLAYING, and no other would be counted.
+  pipeline.meter(METER, node, node);
+  await pipeline.setState("PAUSED", LIMITS.startMs);
   const untilMs = performance.now() + LIMITS.startMs;
   const over = ended.then(() => true);
   over.catch(() => {}); // may reject long after this
-  pipeline.meter(METER, node, node);
   while ((pipeline.meters([METER])[METER]?.in ?? 0) === 0) {
     if (await Promise.race([over, sleep(POLL_MS, false)])) return true;
     if (performance.now() > untilMs) throw new Error(`no frame within ${LIMITS.startMs} ms`);
