@@ -3,7 +3,7 @@
  * processes, also when a file failed to load and its hooks never ran, and records the processor time.
  */
 import { createHook } from "node:async_hooks";
-import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { postponeOptimising } from "./load.mjs";
 import { takeSlot } from "./test-slots.mjs";
@@ -17,9 +17,8 @@ postponeOptimising();
 forgetOldPromises();
 
 process.once("exit", () => {
-  for (const pid of listChildren()) endProcess(pid);
-  if (TEST_CPU_FILE === undefined) return;
-  appendFileSync(TEST_CPU_FILE, `${JSON.stringify([process.argv[1], readCpuSeconds()])}\n`);
+  for (const pid of listChildren("self")) endProcess(pid);
+  recordCpu(process.argv[1], readCpuSeconds("self"));
 });
 
 // Without a handler there would be no "exit" event.
@@ -36,7 +35,17 @@ if (TEST_FILE_MS !== undefined) setTimeout(() => process.exit(124), Number(TEST_
  * @param {readonly (readonly [name: string, path: string])[]} files
  */
 export function runInTurn(files) {
-  for (const [name, path] of files) test(name, () => describe(name, () => import(path)));
+  for (const [name, path] of files)
+    test(name, async () => {
+      const before = readTreeSeconds();
+      await describe(name, () => import(path));
+      recordCpu(name, readTreeSeconds() - before);
+    });
+}
+
+/** @param {string} name of a module, or of a file in a shared process */
+function recordCpu(name, seconds) {
+  if (TEST_CPU_FILE !== undefined) appendFileSync(TEST_CPU_FILE, `${JSON.stringify([name, seconds])}\n`);
 }
 
 /** Exits: handles opened before the failure would keep the process alive. */
@@ -75,14 +84,15 @@ function forgetOldPromises() {
   };
 }
 
-/** A thread may end meanwhile, and another one has its children then. */
-function listChildren() {
-  const read = (thread) => readFileSync(`/proc/self/task/${thread}/children`, "utf8");
+/** A thread may end meanwhile, and another one has its children then. Empty when the process has ended. */
+function listChildren(pid) {
+  const read = (thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8");
   for (let tries = 10; ; tries--)
     try {
-      return readdirSync("/proc/self/task").flatMap((thread) => read(thread).split(" ").filter(Boolean).map(Number));
+      return readdirSync(`/proc/${pid}/task`).flatMap((thread) => read(thread).split(" ").filter(Boolean).map(Number));
     } catch (error) {
-      if (tries === 0 || !["ENOENT", "ESRCH"].includes(error.code)) throw error;
+      if (!["ENOENT", "ESRCH"].includes(error.code)) throw error;
+      if (tries === 0 || !existsSync(`/proc/${pid}`)) return [];
     }
 }
 
@@ -94,9 +104,19 @@ function endProcess(pid) {
   }
 }
 
-/** Of this process and its ended children: /proc/self/stat, after the name, which may contain spaces. */
-function readCpuSeconds() {
-  const stat = readFileSync("/proc/self/stat", "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND;
+/** Of a process and its ended children: /proc/PID/stat, after the name, which may contain spaces. Zero when it has ended. */
+function readCpuSeconds(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND;
+  } catch {
+    return 0;
+  }
+}
+
+/** Of this process and all below it. Times of a process that ended without its parent are lost. */
+function readTreeSeconds() {
+  const below = (pid) => listChildren(pid).reduce((sum, child) => sum + below(child), readCpuSeconds(pid));
+  return below("self");
 }

@@ -75,8 +75,8 @@ function openMemoryFolder() {
   }
 }
 
-/** Prints time and processor time of every file. */
-function showSlowest(slowest, tookMs) {
+/** Prints time and processor time of every process of tests, and of files that share one. */
+function showSlowest({ slowest, sharing }, tookMs) {
   const cpuOf = (cpu) => (cpu === null ? "" : `${cpu.toFixed(1)}`).padStart(8);
   const cpu = slowest.reduce((sum, run) => sum + (run.cpu ?? 0), 0);
   console.log(`the tests took ${(tookMs / MINUTE_MS).toFixed(1)} minutes and ${Math.round(cpu)} s of processor time`);
@@ -85,6 +85,8 @@ function showSlowest(slowest, tookMs) {
     const others = files.length > 1 ? ` and ${files.length - 1} others, together` : "";
     console.log(`${(ms / 1000).toFixed(1).padStart(7)}${cpuOf(cpu)}  ${relative(ROOT, files[0])}${others}`);
   }
+  if (sharing.length > 0) console.log("files that share a process, by their processor time:");
+  for (const [name, cpu] of sharing.slice(0, SHOWN_FILES)) console.log(`${cpuOf(cpu)}  ${name}`);
 }
 
 /** @returns {Promise<string[]>} faults as messages; an empty list on success */
@@ -103,7 +105,7 @@ async function runTests(files, limits, environment, isOnce) {
     process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   }
   const first = await runFiles(runs, limits, env);
-  if (runs.size > 1) showSlowest(first.slowest, performance.now() - beganMs);
+  if (runs.size > 1) showSlowest(first, performance.now() - beganMs);
   const { failed } = first;
   for (const { file, hanging } of failed)
     for (const test of hanging) console.log(`still running when its file was ended: ${relative(ROOT, file)}: ${test}`);
@@ -150,14 +152,15 @@ async function runFiles(runs, limits, env) {
     for (const test of running) faults.push(`still running at the time limit: ${relative(ROOT, test)}`);
     const cpu = readCpu(cpuFile);
     const measured = slowest.map(({ run, files, ms }) => ({ files, ms, cpu: cpu.get(run) ?? null }));
-    return { faults, slowest: measured, failed, mayRetry: faults.includes(FAILED) };
+    const sharing = [...cpu].filter(([name]) => !runs.has(name)).sort(([, a], [, b]) => b - a);
+    return { faults, slowest: measured, sharing, failed, mayRetry: faults.includes(FAILED) };
   } finally {
     slots.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** @returns {Map<string, number>} seconds of processor time by module; without processes that were killed */
+/** @returns {Map<string, number>} seconds of processor time by module, and by file of a shared process; without processes that were killed */
 function readCpu(path) {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
   return new Map(lines.filter(Boolean).map((line) => JSON.parse(line)));

@@ -8,7 +8,7 @@ const LIMIT_MS = 280_000;
 
 /** The first seconds of it, at so many frames per second. Do not change the file. */
 export function reduceClip(clip: string, seconds: number, fps: number): Promise<string> {
-  const args = ["-vf", `fps=${fps},scale=512:-2`, "-an"];
+  const args = ["-vf", `fps=${fps},scale=512:-2`, "-c:v", "libx264", "-preset", "ultrafast", "-crf", "18", "-an"];
   return keepFile([clip, String(seconds), ...args, "mp4"], async (path) => {
     await promisify(execFile)("ffmpeg", ["-v", "error", "-t", String(seconds), "-i", clip, ...args, path], {
       timeout: LIMIT_MS,
