@@ -1,12 +1,17 @@
 /** Processes on recorded video: a recording of a stream, the recording of a process, and a rendered clip. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import type { AccountEvent } from "../../schemas/api/account-events.ts";
 import type { Problem } from "../../schemas/api/problem.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceDetails, SourceRecord } from "../../schemas/api/sources.ts";
 import { keepPublishing } from "../../server/media/publisher.fixture.ts";
 import { newUuid } from "../../server/uuid.ts";
+import { temporaryFolder } from "../graph.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { createKey } from "./service.fixture.ts";
 import { shareService } from "./shared-service.fixture.ts";
@@ -14,6 +19,7 @@ import { shareService } from "./shared-service.fixture.ts";
 /** Messages of all frames, almost without inference. */
 const json = { params: { every: 1000, include_predicted: true } };
 const service = await shareService("recorded");
+const folder = temporaryFolder();
 let camera: SourceRecord;
 
 interface Recording {
@@ -44,9 +50,21 @@ const untilFinished = ({ uuid }: ProcessRecord, key = service.key) =>
     assert.equal(record.error, null);
     return record.state === "finished" ? record : null;
   });
-const countMessages = async ({ uuid }: ProcessRecord): Promise<number> => {
+/** Messages, and frames that were dropped: a file is processed in real time, on a busy machine too. */
+const countProcessed = async ({ uuid, stats }: ProcessRecord): Promise<number> => {
   const { text } = await service.call("GET", `/process/${uuid}/detections`);
-  return text.split("\n").filter((line) => line !== "").length;
+  return text.split("\n").filter((line) => line !== "").length + stats.frames_dropped;
+};
+/** Of the file of a source. */
+const countFrames = async ({ source_uuid: uuid }: ProcessRecord): Promise<number> => {
+  const video = await fetch(`${service.url}/source/${uuid}/file`, { headers: { api_key: service.key } });
+  const path = join(folder, `${uuid}.mp4`);
+  await writeFile(path, new Uint8Array(await video.arrayBuffer()));
+  const { stdout } = await promisify(execFile)("ffprobe", [
+    ...["-v", "error", "-count_packets", "-select_streams", "v:0"],
+    ...["-show_entries", "stream=nb_read_packets", "-of", "csv=p=0", path],
+  ]);
+  return Number.parseInt(stdout, 10);
 };
 
 test("a recording is the input of a process when it has ended, once as a source, and only for its owner", {
@@ -75,9 +93,10 @@ test("a recording is the input of a process when it has ended, once as a source,
   assert.deepEqual([source.type, source.width, source.height, source.codec], ["file", 160, 120, "h264"]);
   assert.match(source.alias, /^yard 2\d{3}-/);
   assert.ok(Math.abs((source.duration_seconds ?? 0) - seconds) < 0.5);
-  await untilFinished(first);
-  const messages = await countMessages(first);
-  assert.ok(Math.abs(messages - seconds * 25) < 10, `${messages} messages of ${seconds} s`);
+  const ended = await untilFinished(first);
+  const frames = await countFrames(first);
+  assert.ok(Math.abs(frames - seconds * 25) < 10, `${frames} frames of ${seconds} s`);
+  assert.equal(await countProcessed(ended), frames);
   const second = await run(`recording_uuid=${uuid.toUpperCase()}&index=0`, service.key, PREVIEW);
   assert.equal(second.source_uuid, first.source_uuid, "the same bytes are one source");
   await service.expect(200, "DELETE", `/process/${second.uuid}`);
@@ -108,8 +127,9 @@ test("a rendered clip is the input of a process", { timeout: 300_000 }, async ()
   assert.deepEqual([type, data], ["clip-ready", { clip_uuid: clip.uuid }]);
   const process = await untilFinished(await run(`recording_uuid=${clip.uuid}`));
   assert.notEqual(process.source_uuid, sourceUuid);
-  const messages = await countMessages(process);
-  assert.ok(messages >= 20 && messages <= 30, `${messages} messages`);
+  const frames = await countFrames(process);
+  assert.ok(frames >= 20 && frames <= 30, `${frames} frames`);
+  assert.equal(await countProcessed(process), frames);
 });
 
 test("the recording of a process is listed with its start and length, and is the input of another process", {
