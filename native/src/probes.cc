@@ -36,8 +36,8 @@ bool has_output(GstElement* element, GstPadPresence* presence = nullptr) {
 
 using Visit = std::function<GstPadProbeReturn(GstPad*, GstPadProbeInfo*)>;
 GstPadProbeReturn on_probe(GstPad* pad, GstPadProbeInfo* info, gpointer data) { return (*static_cast<Visit*>(data))(pad, info); }
-void add_probe(GstPad* pad, Visit visit) {
-  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_probe, new Visit(std::move(visit)), delete_data<Visit>);
+void add_probe(GstPad* pad, Visit visit, GstPadProbeType type = GST_PAD_PROBE_TYPE_BUFFER) {
+  gst_pad_add_probe(pad, type, on_probe, new Visit(std::move(visit)), delete_data<Visit>);
 }
 
 // Probes the output of a node; the input of sinks, and of tees, whose outputs come and go and all carry the same buffers.
@@ -410,6 +410,17 @@ std::shared_ptr<Meter> Meter::create(GstElement* first, GstElement* last) {
   meter->has_output_ = has_output(last);
   if (entry) add_probe(entry.get(), count(&Meter::entered));
   if (meter->has_output_) on_frames(last, count(&Meter::left));
+  if (auto exit = is_queue(first) ? first_pad(last, GST_PAD_SRC) : nullptr) {
+    auto follow = [weak](GstPad*, GstPadProbeInfo* info) {
+      auto meter = weak.lock();
+      if (!meter) return GST_PAD_PROBE_REMOVE;
+      const GstEventType type = GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info));
+      if (type == GST_EVENT_EOS) meter->ended_ = true;
+      if (type == GST_EVENT_SEGMENT) meter->ended_ = false;
+      return GST_PAD_PROBE_OK;
+    };
+    add_probe(exit.get(), follow, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM);
+  }
   return meter;
 }
 void Meter::entered(GstPad*, GstClockTime pts) {
@@ -468,8 +479,9 @@ Napi::Object Meter::read(Napi::Env env, GstElement* first) const {
     g_object_get(first, "current-level-buffers", &queued, "max-size-buffers", &capacity, nullptr);
     entry.Set("queued", queued);
     entry.Set("capacity", capacity);
-    // Read at different moments: a frame between the two probes is not a drop.
-    dropped = in > left + queued + 1 ? in - left - queued : 0;
+    // Read at different moments: a frame between the two probes is not a drop. There is none when the stream has ended.
+    const uint64_t between = ended_ ? 0 : 1;
+    dropped = in > left + queued + between ? in - left - queued : 0;
   }
   entry.Set("dropped", static_cast<double>(dropped));
   return entry;

@@ -101,6 +101,7 @@ class Meter {
   static constexpr size_t kRing = 128;
   std::atomic<uint64_t> in_{0}, out_{0};
   bool has_input_ = false, has_output_ = false;  // fixed once created
+  std::atomic<bool> ended_{false};               // of a queue: EOS has left it
   Durations durations_;
   std::mutex mutex_;
   struct Entry {
