@@ -43,7 +43,10 @@ test("a file that is started paused gives nothing until it is resumed, and then 
   skip,
   timeout: 300_000,
 }, async () => {
-  const { process_uuid: uuid, detection_data_url: url } = await start({ paused: true, params: { every: 2 } });
+  const { process_uuid: uuid, detection_data_url: url } = await start({
+    paused: true,
+    params: { every: 2, include_predicted: true },
+  });
   const paused = await read(uuid);
   assert.equal(paused.state, "paused");
   assert.deepEqual(await stored(uuid), []);
@@ -64,14 +67,12 @@ test("a file that is started paused gives nothing until it is resumed, and then 
 
 test("all detections of a finished job can be read, by seconds of the video too", { skip }, async () => {
   const all = await stored(finished);
-  const startMs = Date.parse(all[0]?.timestamp ?? "");
-  const part = await stored(finished, "?from=0.5&to=1.2");
-  const expected = all.filter(({ timestamp }) => {
-    const seconds = (Date.parse(timestamp) - startMs) / 1000;
-    return seconds >= 0.5 && seconds < 1.2;
-  });
-  assert.ok(part.length > 0 && part.length < all.length);
-  assert.deepEqual(part, expected);
+  // On a busy machine frames are dropped, since a file is processed in real time: which ones have a message differs.
+  const [startMs = 0, fromMs = 0] = all.map(({ timestamp }) => Date.parse(timestamp));
+  const toMs = Date.parse(all.at(-1)?.timestamp ?? "");
+  const part = await stored(finished, `?from=${(fromMs - startMs) / 1000}&to=${(toMs - startMs) / 1000}`);
+  assert.ok(all.length > 2, `${all.length} messages`);
+  assert.deepEqual(part, all.slice(1, -1));
 });
 
 test("the tracks of a job are found by class, time and place", { skip }, async () => {
