@@ -24,6 +24,9 @@ const folder = temporaryFolder();
 const clip = await makeCampus(folder);
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
 const FRAMES = 16;
+/** Of the clip. */
+const FPS = 5;
+const SHOWN_MS = (FRAMES * 1000) / FPS;
 /** Few of those that it has: a busy browser skips some. */
 const FILE_FRAMES = 8;
 /** On as many frames inference has run when the stream ends. */
@@ -71,6 +74,16 @@ async function readMessages(uuid: string): Promise<ReadonlyMap<string, Detection
   const { text } = await service.send("GET", `/process/${uuid}/detections`, {});
   const messages = text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as DetectionMessage]));
   return new Map(messages.map((message) => [message.timestamp, message]));
+}
+
+/** The message with the most messages in the frames that follow it: inference on a busy machine does not keep up everywhere. */
+function findDense(timestamps: readonly string[]): string {
+  const times = timestamps.map((timestamp) => Date.parse(timestamp));
+  const lastMs = times.at(-1) ?? 0;
+  const countFrom = (ms: number): number => times.filter((time) => time >= ms && time < ms + SHOWN_MS).length;
+  // Not at the end of the recording, where nothing follows.
+  const counts = times.map((ms) => (ms + SHOWN_MS <= lastMs ? countFrom(ms) : 0));
+  return timestamps[counts.indexOf(Math.max(...counts))] ?? assert.fail("no messages");
 }
 
 /** The boxes on frames on which inference ran are those of their messages. */
@@ -151,7 +164,7 @@ step("boxes of the recording lie on the objects of the frame that is shown", asy
   await service.expect(200, "DELETE", `/process/${processUuid}`);
   viewer?.stop();
   const messages = await readMessages(processUuid);
-  const from = [...messages.keys()][1];
+  const from = findDense([...messages.keys()]);
   await page.goto(`${service.url}/console/review?source=${source.uuid}&at=${from}`);
   await untilPage(page, "document.querySelector('figure.live canvas')?.dataset.timestamp !== undefined");
   await page.keyboard.press(" ");
