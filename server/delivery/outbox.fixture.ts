@@ -13,7 +13,7 @@ import { Outbox, type OutboxOptions } from "./outbox.ts";
 
 /** Short, so that tests need not wait. */
 const SETTINGS = { DELIVERY_RETRY_MOST_SECONDS: "0.2" };
-const LIMITS = { retryFirstMs: 100, lookMs: 200 };
+export const LIMITS = { retryFirstMs: 100, lookMs: 200 };
 
 export type Settings = Readonly<Record<string, string>>;
 

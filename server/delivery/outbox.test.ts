@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Sql } from "../store/client.ts";
 import { type TestDatabase, testDatabase } from "../store/database.fixture.ts";
 import { insertDeliveries, readQueue } from "../store/deliveries.ts";
@@ -20,6 +21,7 @@ import {
   addDestination,
   addUser,
   enqueue,
+  LIMITS,
   makeOutbox,
   newDelivery,
   openOutbox,
@@ -70,12 +72,13 @@ test("limits the queues of one user together, and drops only its own oldest deli
   await enqueue(outbox, sql, good, range(1, 90));
   await enqueue(outbox, sql, first, range(1, 80));
   await enqueue(outbox, sql, second, range(1, 90));
-  await sql.begin((tx) =>
-    outbox.enqueue(
-      tx,
-      range(1, 20).map((number) => newDelivery(long, { number, text: "x".repeat(8_000) })),
-    ),
-  );
+  await sql.begin(async (tx) => {
+    const deliveries = range(1, 20).map((number) => newDelivery(long, { number, text: "x".repeat(8_000) }));
+    await outbox.enqueue(tx, deliveries);
+    // The queues are trimmed before the transaction ends, too.
+    await wait(3 * LIMITS.lookMs);
+  });
+  outbox.wake();
   const countOf = async (uuid: string) => (await sql`select seq from parcels where destination_uuid = ${uuid}`).length;
   await eventually(
     async () => (await countOf(first)) + (await countOf(second)) <= 100,

@@ -190,6 +190,8 @@ export class Outbox {
 
   /** Something is due: claims destinations soon. */
   wake(): void {
+    // Trimming between `enqueue` and the end of its transaction has not seen these deliveries.
+    this.#hasNew = true;
     if (this.#claiming === null) this.#claimAfter(GAP_MS, true);
     else this.#isWoken = true;
   }
