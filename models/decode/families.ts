@@ -7,12 +7,14 @@ import { ModelMisfit } from "../fault.ts";
 import { COCO } from "../labels.ts";
 import type { Decoder, Family, Fitting, Reading, Size, TensorInfo } from "./decoder.ts";
 import { detr } from "./detr.ts";
-import { DECODERS, type FamilyName } from "./options.ts";
+import type { FamilyName } from "./options.ts";
 import { picodet } from "./picodet.ts";
 import { efficientdet, ssd } from "./ssd.ts";
 import { yolo, yolox } from "./yolo.ts";
 
 const FAMILIES: Readonly<Record<FamilyName, Family>> = { efficientdet, ssd, yolox, yolo, picodet, detr };
+/** Not those of options.ts, which would load TypeBox into the inference thread: most of the time that it takes to start. */
+const NAMES = Object.keys(FAMILIES) as readonly FamilyName[];
 
 /** The part of a card that decoding depends on. */
 type Described = Pick<ModelCard, "model" | "labels" | "decoder"> & { readonly input: Size };
@@ -44,7 +46,7 @@ export function findFamilies(
   outputs: readonly TensorInfo[],
 ): readonly FamilyName[] {
   const fits = (isLoose: boolean) =>
-    DECODERS.filter((family) => {
+    NAMES.filter((family) => {
       const fitting = startFitting({ ...card, decoder: { family } }, classCount, outputs);
       return fitReadings(FAMILIES[family], { ...fitting, isLoose }).length > 0;
     });
@@ -100,7 +102,7 @@ function explainAmbiguity(
 
 function explainMisfit(model: string, name: FamilyName, fitting: Fitting): ModelMisfit {
   const bare: Fitting = { ...fitting, options: { family: fitting.options.family } };
-  const others = DECODERS.filter((other) => other !== name && findReadings(FAMILIES[other], bare).length > 0);
+  const others = NAMES.filter((other) => other !== name && findReadings(FAMILIES[other], bare).length > 0);
   const { width, height } = fitting.input;
   return new ModelMisfit(
     [
