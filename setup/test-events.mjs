@@ -35,6 +35,7 @@ export function readEvents(path, runs, root) {
       .map((file) => [file, { registered: 0, hasFailed: false, failing: [], done: false, running: new Set() }]),
   );
   let executed = 0;
+  let started = null;
   for (const line of (existsSync(path) ? readFileSync(path, "utf8") : "").split("\n")) {
     // The last line may be truncated when the run was ended.
     if (!line.endsWith("}")) continue;
@@ -42,6 +43,7 @@ export function readEvents(path, runs, root) {
     // With source maps, events of tests name the source file, and events of a whole file the module that was run.
     const run = resolve(root, event.name);
     if (runs.has(run)) {
+      if (event.type === "test:dequeue") started = runs.get(run)[0];
       if (event.type === "test:complete") took.set(run, event.ms ?? 0);
       for (const file of runs.get(run)) {
         if (event.type === "test:complete") tests.get(file).done = true;
@@ -56,7 +58,8 @@ export function readEvents(path, runs, root) {
       if (event.isOwn) tests.get(run).failing.push("(the file as a whole)");
       continue;
     }
-    const test = tests.get(event.file) ?? tests.get(runs.get(event.file)?.[0]);
+    // A soak may import tests of another file. Soaks run one after the other, so that they are of the last one started.
+    const test = tests.get(event.file) ?? tests.get(runs.get(event.file)?.[0]) ?? tests.get(started);
     if (test === undefined) continue;
     if (event.type === "test:dequeue") test.running.add(event.name);
     if (event.type === "test:complete") test.running.delete(event.name);

@@ -45,6 +45,13 @@ test("fails a run with a file without tests, although node succeeds", () => {
   assert.match(stderr, /empty\.test\.ts contains no test/);
 });
 
+test("counts tests that a file imports from another one", () => {
+  writeFileSync(join(folder, "imported.ts"), PASSING);
+  const { status, stdout } = runSuite({ "importing.test.ts": `import "./imported.ts";` });
+  assert.equal(status, 0);
+  assert.match(stdout, /pass 1\n/);
+});
+
 test("reports a path that does not exist", () => {
   const { status, stderr } = runSuite({}, "no/such.test.ts");
   assert.equal(status, 1);
