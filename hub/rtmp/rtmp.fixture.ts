@@ -147,11 +147,15 @@ export interface Outcome {
 }
 
 /** Runs a program to its end; it is ended with the test or by the signal at the latest. */
-export async function runProgram(program: string, args: readonly string[], signal?: AbortSignal): Promise<Outcome> {
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  signal?: AbortSignal,
+  how: NodeJS.Signals = "SIGKILL",
+): Promise<Outcome> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-  const kill = () => child.kill("SIGKILL");
-  after(kill);
-  signal?.addEventListener("abort", kill, { once: true });
+  after(() => child.kill("SIGKILL"));
+  signal?.addEventListener("abort", () => child.kill(how), { once: true });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => (output += text.toString()));
   const [code] = (await once(child, "close")) as [number | null];
