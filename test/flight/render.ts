@@ -135,7 +135,7 @@ export interface Shot {
 export const LENS: Lens = { width: 960, height: 540, hfov: 20 };
 export const FPS = 15;
 
-const CODED = "-c:v libx264 -preset veryfast -crf 18 -g 15 -bf 0 -pix_fmt yuv420p -movflags +faststart";
+const CODED = "-c:v libx264 -preset ultrafast -crf 18 -g 15 -bf 0 -pix_fmt yuv420p -movflags +faststart";
 /** Small pictures stand for the code that renders them. */
 const SAMPLE = { width: 128, height: 72, everySeconds: 5 } as const;
 
