@@ -20,6 +20,8 @@ interface Faults {
   insteadOfLeases: (() => Promise<never>) | null;
   /** Transactions are committed, but the response is lost. */
   losesCommits: boolean;
+  /** Awaited before a transaction. */
+  beforeTransaction?: (() => Promise<void>) | null;
 }
 
 type Call = (...given: readonly unknown[]) => unknown;
@@ -37,6 +39,7 @@ function breakable(faults: Faults): Sql {
       const value: unknown = Reflect.get(target, name);
       if (name !== "begin") return value;
       return async (...given: readonly unknown[]) => {
+        await faults.beforeTransaction?.();
         const result = await Reflect.apply(value as Call, target, given);
         if (faults.losesCommits) throw unreachable();
         return result;
@@ -52,6 +55,32 @@ test("a start whose commit response is lost leaves nothing", async () => {
   await assert.rejects(on.start(), rejectsWith("database_unavailable"));
   faults.losesCommits = false;
   assert.equal((await database.sql`select from processes where user_uuid = ${on.user.uuid}`).length, 0);
+});
+
+test("a renewal does not claim what has been started here since it read what it holds", async () => {
+  const faults: Faults = { insteadOfLeases: null, losesCommits: false };
+  const lease = { renewMs: 600_000 };
+  const on = await stage({ lease }, breakable(faults));
+  // With a process that is free, a renewal claims.
+  const before = await stage({ lease, user: on.user, sourceUuid: on.sourceUuid });
+  await before.start();
+  await before.supervisor.close();
+  let proceed = (): void => {};
+  const claiming = new Promise<void>((reach) => {
+    faults.beforeTransaction = () => {
+      faults.beforeTransaction = null;
+      reach();
+      return new Promise((resolve) => (proceed = resolve));
+    };
+  });
+  const renewed = on.node.renew();
+  await claiming;
+  const uuid = await on.start();
+  proceed();
+  await renewed;
+  const [row] = await database.sql<{ fence: number }[]>`select fence from processes where uuid = ${uuid}`;
+  assert.equal(row?.fence, 1);
+  assert.equal(on.supervisor.all.length, 2, "with the free one");
 });
 
 test("stops processes that another node runs: one, and all", async () => {

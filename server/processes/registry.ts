@@ -220,6 +220,7 @@ export class ProcessRegistry {
         canTakeOver,
         labels,
         held,
+        isHeld: (uuid) => this.#processes.has(uuid) || this.#orphans.has(uuid),
         isPatient: this.#hadAllTheirTurn,
         ...(only !== undefined && { only }),
       });

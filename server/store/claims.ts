@@ -28,6 +28,8 @@ interface Claimer {
   readonly labels: Readonly<Record<string, string>>;
   /** Those that it runs, or is about to. */
   readonly held: readonly string[];
+  /** Now: one may have been started since `held` was read. */
+  isHeld(uuid: string): boolean;
   /** Others had time to claim their part: it takes one more than its own. */
   readonly isPatient: boolean;
   /** Only this one, which another machine hands over. */
@@ -61,13 +63,14 @@ export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly Pr
         (select count(*) from nodes where lease_until > now() and drains_until is null) as nodes`;
     const part = Math.max(isPatient ? 1 : 0, Math.ceil(active / Math.max(1, nodes)) - held.length);
     const share = isAlone || only !== null ? MAX_CLAIMED : Math.min(MAX_CLAIMED, part);
-    const found = await sql<(Reserved & { uuid: string })[]>`
-      select uuid, cores, memory_bytes from processes where ${isFree}
+    const found = await sql<(Reserved & { uuid: string; nodeUuid: string | null })[]>`
+      select uuid, node_uuid, cores, memory_bytes from processes where ${isFree}
       order by created_at limit ${share} for update skip locked`;
     const chosen: string[] = [];
     const waiting: string[] = [];
     for (const process of found)
-      if (hasRoomFor(room, process)) {
+      if (process.nodeUuid === nodeUuid && claimer.isHeld(process.uuid)) continue;
+      else if (hasRoomFor(room, process)) {
         room = takeFrom(room, process);
         chosen.push(process.uuid);
       } else waiting.push(process.uuid);
