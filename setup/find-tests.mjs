@@ -27,6 +27,8 @@ const SHARED_PROCESSES = [
   ["test/browser/console-alerts", "test/browser/console-graphs", "test/browser/console-sign-in"],
   ["test/browser/console-"],
   ["test/browser/"],
+  // In two: together they would be the end of a run on a busy machine.
+  ["hub/rtsp/", "hub/rtmp/"],
   ["hub/"],
   ["server/api/"],
   ["elements/"],

@@ -188,7 +188,8 @@ describe("slow, frozen and hostile clients", { concurrency: 4 }, () => {
   });
 
   test("a publisher between a lost packet and its next keyframe is not frozen", async (t) => {
-    const server = await open(t, { frozenMs: 3000 });
+    const ended: string[] = [];
+    const server = await open(t, { frozenMs: 3000 }, { unpublished: (_, reason) => ended.push(reason) });
     const { port } = await announceUdp(server, "owner/lossy", 40_001);
     const socket = await sendKey("127.0.0.1", port, 1);
     t.after(() => socket.close());
@@ -199,6 +200,7 @@ describe("slow, frozen and hostile clients", { concurrency: 4 }, () => {
       socket.send(rtpPacket(sequence, Buffer.from([0x41, 0xe0, 1, 2, 3])), port, "127.0.0.1");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    assert.deepEqual(ended, []);
     assert.equal(server.streams.list()[0]?.pictures, 1);
     shootKey(socket, port, sequence);
     await until(() => server.streams.list()[0]?.pictures === 2);
