@@ -158,7 +158,8 @@ class SimulatedNode {
   async #claim(): Promise<void> {
     const held = [...this.#held.keys()];
     const claimer = { nodeUuid: this.#uuid, isAlone: false, canTakeOver: true, labels: {}, held, isPatient: true };
-    for (const { uuid, fence } of await claimFree(this.#sql, claimer)) {
+    const isHeld = (uuid: string) => this.#held.has(uuid);
+    for (const { uuid, fence } of await claimFree(this.#sql, { ...claimer, isHeld })) {
       this.#held.set(uuid, fence);
       this.claims += 1;
     }
