@@ -1,7 +1,7 @@
 /** Ownership of processes, whatever the database and other nodes do meanwhile. */
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { until } from "../../test/watch.fixture.ts";
+import { poll, until } from "../../test/watch.fixture.ts";
 import { isAlive } from "../is-alive.ts";
 import { ServiceError } from "../service-error.ts";
 import { countWaiting } from "../store/claims.ts";
@@ -80,7 +80,7 @@ test("a renewal does not claim what has been started here since it read what it 
   await renewed;
   const [row] = await database.sql<{ fence: number }[]>`select fence from processes where uuid = ${uuid}`;
   assert.equal(row?.fence, 1);
-  assert.equal(on.supervisor.all.length, 2, "with the free one");
+  await poll("the free one is resumed", () => on.supervisor.all.length === 2);
 });
 
 test("stops processes that another node runs: one, and all", async () => {
