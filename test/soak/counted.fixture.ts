@@ -28,7 +28,8 @@ export function makeCounted(coding: Coding): string {
     coding.codec === "h265"
       ? [
           ...["libx265", "-preset", "ultrafast", "-tag:v", "hvc1"],
-          ...["-x265-params", `${common}:pools=1:frame-threads=1:log-level=error`],
+          // The preset looks ahead at five pictures, and refuses as many B-frames.
+          ...["-x265-params", `${common}:rc-lookahead=10:pools=1:frame-threads=1:log-level=error`],
         ]
       : ["libx264", "-preset", "veryfast", "-x264-params", `${common}:threads=1`];
   const words = [
