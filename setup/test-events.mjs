@@ -35,7 +35,8 @@ export function readEvents(path, runs, root) {
       .map((file) => [file, { registered: 0, hasFailed: false, failing: [], done: false, running: new Set() }]),
   );
   let executed = 0;
-  let started = null;
+  /** Modules that have started and not ended. */
+  const underWay = new Set();
   for (const line of (existsSync(path) ? readFileSync(path, "utf8") : "").split("\n")) {
     // The last line may be truncated when the run was ended.
     if (!line.endsWith("}")) continue;
@@ -43,7 +44,8 @@ export function readEvents(path, runs, root) {
     // With source maps, events of tests name the source file, and events of a whole file the module that was run.
     const run = resolve(root, event.name);
     if (runs.has(run)) {
-      if (event.type === "test:dequeue") started = runs.get(run)[0];
+      if (event.type === "test:dequeue") underWay.add(run);
+      if (event.type === "test:complete") underWay.delete(run);
       if (event.type === "test:complete") took.set(run, event.ms ?? 0);
       for (const file of runs.get(run)) {
         if (event.type === "test:complete") tests.get(file).done = true;
@@ -58,8 +60,10 @@ export function readEvents(path, runs, root) {
       if (event.isOwn) tests.get(run).failing.push("(the file as a whole)");
       continue;
     }
-    // A soak may import tests of another file. Soaks run one after the other, so that they are of the last one started.
-    const test = tests.get(event.file) ?? tests.get(runs.get(event.file)?.[0]) ?? tests.get(started);
+    // A soak may import tests of another file. They are its own, as soaks run one after the other.
+    const [only, ...others] = underWay;
+    const importing = others.length === 0 ? only : undefined;
+    const test = tests.get(event.file) ?? tests.get(runs.get(event.file)?.[0]) ?? tests.get(runs.get(importing)?.[0]);
     if (test === undefined) continue;
     if (event.type === "test:dequeue") test.running.add(event.name);
     if (event.type === "test:complete") test.running.delete(event.name);

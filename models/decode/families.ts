@@ -13,7 +13,7 @@ import { efficientdet, ssd } from "./ssd.ts";
 import { yolo, yolox } from "./yolo.ts";
 
 const FAMILIES: Readonly<Record<FamilyName, Family>> = { efficientdet, ssd, yolox, yolo, picodet, detr };
-/** Not those of options.ts, which would load TypeBox into the inference thread: most of the time that it takes to start. */
+/** Not those of options.ts, which would load TypeBox into the inference thread. */
 const NAMES = Object.keys(FAMILIES) as readonly FamilyName[];
 
 /** The part of a card that decoding depends on. */

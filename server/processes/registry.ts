@@ -212,15 +212,13 @@ export class ProcessRegistry {
     const { sql, node } = this.#deps;
     while (!this.#closing.signal.aborted) {
       const { uuid: nodeUuid, isAlone, canTakeOver } = node;
-      const held = this.claims.map(({ uuid }) => uuid);
       const { labels } = node.facts;
       const rows = await claimFree(sql, {
         nodeUuid,
         isAlone,
         canTakeOver,
         labels,
-        held,
-        isHeld: (uuid) => this.#processes.has(uuid) || this.#orphans.has(uuid),
+        listHeld: () => this.claims.map(({ uuid }) => uuid),
         isPatient: this.#hadAllTheirTurn,
         ...(only !== undefined && { only }),
       });

@@ -26,10 +26,8 @@ interface Claimer {
   /** Also processes of machines whose lease has ended. */
   readonly canTakeOver: boolean;
   readonly labels: Readonly<Record<string, string>>;
-  /** Those that it runs, or is about to. */
-  readonly held: readonly string[];
-  /** Now: one may have been started since `held` was read. */
-  isHeld(uuid: string): boolean;
+  /** Those that it runs, or is about to. Read again once rows are locked: one may have been started meanwhile. */
+  listHeld(): readonly string[];
   /** Others had time to claim their part: it takes one more than its own. */
   readonly isPatient: boolean;
   /** Only this one, which another machine hands over. */
@@ -44,7 +42,8 @@ const MAX_CLAIMED = 64;
  * processes a machine, so that those of a lost one are spread over the others. What no machine has room for waits.
  */
 export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly ProcessRow[]> {
-  const { nodeUuid, isAlone, canTakeOver, labels, held, isPatient, only = null } = claimer;
+  const { nodeUuid, isAlone, canTakeOver, labels, isPatient, only = null } = claimer;
+  const held = claimer.listHeld();
   // What every live machine has declined is claimed once more, and fails: those that could run it may have ended.
   const isFree = sql`
     state not in ('finished', 'failed') and ${sql.json(labels)} @> labels
@@ -66,11 +65,11 @@ export async function claimFree(sql: Sql, claimer: Claimer): Promise<readonly Pr
     const found = await sql<(Reserved & { uuid: string; nodeUuid: string | null })[]>`
       select uuid, node_uuid, cores, memory_bytes from processes where ${isFree}
       order by created_at limit ${share} for update skip locked`;
+    const heldNow = new Set(claimer.listHeld());
     const chosen: string[] = [];
     const waiting: string[] = [];
-    for (const process of found)
-      if (process.nodeUuid === nodeUuid && claimer.isHeld(process.uuid)) continue;
-      else if (hasRoomFor(room, process)) {
+    for (const process of found.filter((one) => one.nodeUuid !== nodeUuid || !heldNow.has(one.uuid)))
+      if (hasRoomFor(room, process)) {
         room = takeFrom(room, process);
         chosen.push(process.uuid);
       } else waiting.push(process.uuid);

@@ -156,10 +156,9 @@ class SimulatedNode {
   }
 
   async #claim(): Promise<void> {
-    const held = [...this.#held.keys()];
-    const claimer = { nodeUuid: this.#uuid, isAlone: false, canTakeOver: true, labels: {}, held, isPatient: true };
-    const isHeld = (uuid: string) => this.#held.has(uuid);
-    for (const { uuid, fence } of await claimFree(this.#sql, { ...claimer, isHeld })) {
+    const listHeld = () => [...this.#held.keys()];
+    const claimer = { nodeUuid: this.#uuid, isAlone: false, canTakeOver: true, labels: {}, listHeld, isPatient: true };
+    for (const { uuid, fence } of await claimFree(this.#sql, claimer)) {
       this.#held.set(uuid, fence);
       this.claims += 1;
     }
