@@ -37,10 +37,10 @@ export class Picture {
     );
     const cover = new Uint8Array(this.width);
     for (let y = top; y < bottom; y++) {
-      cover.fill(0);
+      cover.fill(0, left, right);
       for (let sample = 0; sample < FINE; sample++) this.#coverRow(outline, y + (sample + 0.5) / FINE, cover);
       for (let x = left; x < right; x++) {
-        const share = ((cover[x] ?? 0) / FULL) * opacity;
+        const share = ((cover[x] as number) / FULL) * opacity;
         if (share > 0) this.#blend(y * this.width + x, colour, share);
       }
     }
@@ -49,17 +49,22 @@ export class Picture {
   /** Adds the number of samples of each pixel that are inside the outline, on the line at `y`. */
   #coverRow(outline: Outline, y: number, cover: Uint8Array): void {
     const crossings: number[] = [];
-    for (const [index, [x1, y1]] of outline.entries()) {
-      const [x2, y2] = outline[(index + 1) % outline.length] ?? [x1, y1];
-      if (y1 <= y !== y2 <= y) crossings.push(x1 + ((y - y1) / (y2 - y1)) * (x2 - x1));
+    let before = outline.at(-1) as Point;
+    for (const point of outline) {
+      const [y1, y2] = [before[1], point[1]];
+      if (y1 <= y !== y2 <= y) crossings.push(before[0] + ((y - y1) / (y2 - y1)) * (point[0] - before[0]));
+      before = point;
     }
     crossings.sort((a, b) => a - b);
     for (let pair = 0; pair + 1 < crossings.length; pair += 2) {
-      const from = Math.max(0, Math.ceil((crossings[pair] ?? 0) * FINE - 0.5));
-      const to = Math.min(this.width * FINE, Math.ceil((crossings[pair + 1] ?? 0) * FINE - 0.5));
-      for (let sample = from; sample < to; sample++) {
+      const from = Math.max(0, Math.ceil((crossings[pair] as number) * FINE - 0.5));
+      const to = Math.min(this.width * FINE, Math.ceil((crossings[pair + 1] as number) * FINE - 0.5));
+      // Pixel by pixel, not sample by sample: tests paint hundreds of frames.
+      for (let sample = from; sample < to; ) {
         const x = Math.floor(sample / FINE);
-        cover[x] = (cover[x] ?? 0) + 1;
+        const next = Math.min(to, (x + 1) * FINE);
+        cover[x] = (cover[x] as number) + next - sample;
+        sample = next;
       }
     }
   }
@@ -67,8 +72,8 @@ export class Picture {
   #blend(pixel: number, colour: Colour, share: number): void {
     for (let channel = 0; channel < 3; channel++) {
       const at = pixel * 3 + channel;
-      const before = this.rgb[at] ?? 0;
-      this.rgb[at] = Math.round(before + ((colour[channel] ?? 0) - before) * share);
+      const before = this.rgb[at] as number;
+      this.rgb[at] = Math.round(before + ((colour[channel] as number) - before) * share);
     }
   }
 }

@@ -118,7 +118,7 @@ function addGrain({ rgb }: Picture): void {
 function updatePlanes(planes: Uint8Array, { width, height, rgb }: Picture, before: Picture | null): void {
   const size = width * height;
   const weigh = (at: number, red: number, green: number, blue: number): number =>
-    (red * (rgb[at] ?? 0) + green * (rgb[at + 1] ?? 0) + blue * (rgb[at + 2] ?? 0)) / 255;
+    (red * (rgb[at] as number) + green * (rgb[at + 1] as number) + blue * (rgb[at + 2] as number)) / 255;
   const rowsOf = (picture: Uint8Array, y: number): Uint8Array => picture.subarray(y * width * 3, (y + 2) * width * 3);
   for (let y = 0; y < height; y += 2) {
     if (before !== null && Buffer.compare(rowsOf(rgb, y), rowsOf(before.rgb, y)) === 0) continue;
@@ -129,10 +129,10 @@ function updatePlanes(planes: Uint8Array, { width, height, rgb }: Picture, befor
       [1, 112, -93.786, -18.214],
     ] as const) {
       let next = size + (plane * size) / 4 + (y * width) / 4;
-      for (let x = 0; x < width; x += 2) {
-        const at = (y * width + x) * 3;
-        let sum = 0;
-        for (const corner of [at, at + 3, at + width * 3, at + width * 3 + 3]) sum += weigh(corner, red, green, blue);
+      for (let at = y * width * 3; at < (y + 1) * width * 3; at += 6) {
+        const below = at + width * 3;
+        const upper = weigh(at, red, green, blue) + weigh(at + 3, red, green, blue);
+        const sum = upper + weigh(below, red, green, blue) + weigh(below + 3, red, green, blue);
         planes[next++] = Math.round(128 + sum / 4);
       }
     }
