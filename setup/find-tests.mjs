@@ -99,6 +99,7 @@ const SLOWEST = [
   "test/docs/commands.test.ts",
   "server/media/recordings/modes.test.ts",
   "cli/commands/golden.test.ts",
+  "setup/test.test.ts",
 ];
 
 /** All files below `folder` with one of these endings, sorted. */

@@ -1,44 +1,45 @@
 /**
- * How many test processes run at once. Where a hypervisor gives the processors to other guests for a part of the time, the
- * usual number would make each process so slow that it exceeds time limits, which are there for hangs: fewer run then.
+ * How many test processes run at once: two per core, and one more whenever the processors have idle time. Live streams cost
+ * processor time for as long as they are watched, so more at once than keep the processors busy would make a run longer, and
+ * each process so slow that it exceeds time limits, which are there for hangs. Other work of the machine, and time that a
+ * hypervisor gives to other guests, leave no idle time: fewer run beside them.
  */
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
+import { availableParallelism } from "node:os";
 
-const SAMPLE_MS = 2_000;
-/** Samples that count. */
-const SAMPLES = 5;
-const FEWEST = 2;
+const SAMPLE_MS = 1_000;
+/** Of which the mean counts. They begin again after each additional process, which needs time to begin its work. */
+const SAMPLES = 4;
+const ENOUGH_IDLE = 0.08;
 
-/** @returns {{ all: number, stolen: number }} processor time since the start of the machine; zeros where it is not known */
+/** @returns {{ all: number, idle: number }} processor time since the start of the machine; zeros where it is not known */
 function readTimes() {
   try {
     // user, nice, system, idle, iowait, irq, softirq, steal
     const [, ...fields] = readFileSync("/proc/stat", "utf8").split("\n", 1)[0].trim().split(/\s+/).map(Number);
-    const [all, stolen] = [fields.slice(0, 8).reduce((sum, field) => sum + field, 0), fields[7]];
-    return { all, stolen };
+    return { all: fields.slice(0, 8).reduce((sum, field) => sum + field, 0), idle: fields[3] + fields[4] };
   } catch {
-    return { all: 0, stolen: 0 };
+    return { all: 0, idle: 0 };
   }
 }
 
-/** @param {number} stolen part of the processor time that other guests of the machine use */
-export const countSlots = (most, stolen) => Math.min(most, Math.max(FEWEST, Math.round(most * (1 - stolen))));
-
 /**
- * Gives out the slots at this Unix socket. A process has its slot for as long as it is connected.
+ * Gives out at most this many slots at this Unix socket. A process has its slot for as long as it is connected.
  *
+ * @param {{ fewest?: number, sampleMs?: number, read?: typeof readTimes }} [options] `fewest` do not depend on idle time
  * @returns {Promise<{ close(): void }>}
  */
-export async function openSlots(path, most) {
+export async function openSlots(path, most, options = {}) {
+  const { fewest = Math.min(most, 2 * availableParallelism()), sampleMs = SAMPLE_MS, read = readTimes } = options;
   const waiting = [];
   let taken = 0;
-  let slots = most;
   const give = () => {
-    while (taken < slots && waiting.length > 0) {
-      taken += 1;
-      waiting.shift().write("1");
-    }
+    taken += 1;
+    waiting.shift().write("1");
+  };
+  const giveFewest = () => {
+    while (taken < fewest && waiting.length > 0) give();
   };
   const server = createServer((socket) => {
     waiting.push(socket);
@@ -47,21 +48,23 @@ export async function openSlots(path, most) {
       const at = waiting.indexOf(socket);
       if (at >= 0) waiting.splice(at, 1);
       else taken -= 1;
-      give();
+      giveFewest();
     });
     socket.resume();
-    give();
+    giveFewest();
   });
   await new Promise((resolve, reject) => server.once("error", reject).listen(path, resolve));
-  const samples = [readTimes()];
+  let samples = [read()];
   const timer = setInterval(() => {
-    const now = readTimes();
+    const now = read();
     const [first] = samples;
-    slots = countSlots(most, now.all > first.all ? (now.stolen - first.stolen) / (now.all - first.all) : 0);
-    samples.push(now);
-    if (samples.length > SAMPLES) samples.shift();
+    const isMeasured = samples.length >= SAMPLES && now.all > first.all;
+    samples = [...samples, now].slice(-SAMPLES);
+    if (taken >= most || waiting.length === 0 || !isMeasured) return;
+    if ((now.idle - first.idle) / (now.all - first.all) < ENOUGH_IDLE) return;
     give();
-  }, SAMPLE_MS);
+    samples = [now];
+  }, sampleMs);
   return {
     close() {
       clearInterval(timer);
