@@ -118,5 +118,5 @@ inside node setup/setup.mjs --tests
 case $1 in
   --) shift; inside "$@" ;;
   --all) inside npm test ;;
-  *) inside node --import tsx test/fetch-clips.ts; inside node setup/test.mjs "$@" ;;
+  *) inside node setup/test.mjs "$@" ;;
 esac

@@ -3,7 +3,7 @@
  * dependencies: it runs before they are installed.
  *
  *   node setup/setup.mjs [--quiet] [--tests]     --quiet: no output when everything is up to date
- *                                                --tests: also installs what only the tests need
+ *                                                --tests: also installs and makes what only the tests need
  */
 import { fileURLToPath } from "node:url";
 import { checkNodeVersion } from "./node-version.mjs";
@@ -24,6 +24,7 @@ const modules = await import("./node-modules.mjs");
 const { inspectSystem, installPackages } = await import("./packages.mjs");
 const { isRegistryWarm, warmRegistry } = await import("./plugin-registry.mjs");
 const { showSteps } = await import("./progress.mjs");
+const { isTestDataReady, prepareTestData } = await import("./test-data.mjs");
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN_LINES = 20;
@@ -91,6 +92,18 @@ const STAGES = [
     ],
   ],
 ];
+
+if (PURPOSE.forTests) {
+  STAGES.push([
+    [
+      {
+        title: "test data",
+        isDone: () => isTestDataReady(ROOT),
+        work: (onProgress) => prepareTestData(ROOT, { onProgress }),
+      },
+    ],
+  ]);
+}
 
 async function setUp() {
   for (const lanes of STAGES) {

@@ -18,7 +18,6 @@ import { bundleTests } from "./bundle-tests.mjs";
 import { runChecks } from "./check.mjs";
 import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
 import { findSoaks, findTests } from "./find-tests.mjs";
-import { showSteps } from "./progress.mjs";
 import { readEvents } from "./test-events.mjs";
 import { openSlots } from "./test-slots.mjs";
 
@@ -35,8 +34,8 @@ const LIMITS = {
   test: {
     fileMs: 15 * MINUTE_MS * PATIENCE,
     totalMs: 45 * MINUTE_MS * PATIENCE,
-    // More than one per core: tests mostly wait, for live streams and for processes.
-    concurrency: Math.min(3 * availableParallelism() + 1, 8),
+    // At most; tests often wait, for live streams and for processes.
+    concurrency: Math.min(4 * availableParallelism(), 10),
   },
   soak: { fileMs: 60 * MINUTE_MS, totalMs: 240 * MINUTE_MS, concurrency: 1 },
 };
@@ -176,17 +175,6 @@ function showUnsteady(unsteady) {
   console.log("!".repeat(80));
 }
 
-/** Prints the reason when a clip cannot be downloaded; tests that need it are skipped. */
-async function fetchClips(show) {
-  const args = ["--import", "tsx", "test/fetch-clips.ts"];
-  try {
-    await show("test clips", () => runCommand(process.execPath, args, { cwd: ROOT }));
-  } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error;
-    console.log(`${error.lines.join("\n")}\nTests that need it are skipped.`);
-  }
-}
-
 async function main(words) {
   const args = words.filter((word) => word !== "--once");
   if (args[0] === "--soak") {
@@ -199,7 +187,6 @@ async function main(words) {
   const files = findTests(ROOT, args);
   if (files.length === 0) return ["no file matches *.test.ts"];
   if (args.length > 0) return runTests(files, LIMITS.test, process.env, isOnce);
-  await showSteps(fetchClips);
   // In parallel: tests mostly wait.
   const [failedChecks, faults] = await Promise.all([
     runChecks(showLines),

@@ -1,4 +1,4 @@
-/** Real clips for tests; `test/fetch-clips.ts` downloads them into the cache. */
+/** Real clips for tests; `test/prepare.ts` downloads them into the cache. */
 import { existsSync } from "node:fs";
 import { type CLIPS, clipFile } from "../clips/clips.ts";
 
@@ -9,4 +9,4 @@ export function testClip(name: keyof typeof CLIPS): string | null {
 }
 
 export const MISSING_CLIP =
-  "the clip is not in the cache; `node --import tsx test/fetch-clips.ts` downloads it or prints the reason";
+  "the clip is not in the cache; `node --import tsx test/prepare.ts` downloads it or prints the reason";

@@ -44,7 +44,8 @@ const copy = (from: string, to: string) =>
 
 let found: Promise<string> | null = null;
 
-function findTemplate(): Promise<string> {
+/** Its folder. Makes it first if necessary. */
+export function findTemplate(): Promise<string> {
   found ??= (async () => {
     const template = join(TEMPLATES, await describe());
     if (!existsSync(template)) await makeTemplate(template);

@@ -15,6 +15,9 @@ const FPS = 10;
 const MARK = 16;
 const MARKS = 48;
 
+/** Longer than it takes to add an alert on a busy machine. */
+export const CLIP_SECONDS = 14.4;
+
 /** A white square at the top of the video that moves by its width with every frame. */
 export function makeMarked(clip: string, seconds: number): string {
   const filter = [

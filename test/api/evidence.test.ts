@@ -3,15 +3,13 @@ import { test } from "node:test";
 import { MISSING_CLIP, testClip } from "../clips.fixture.ts";
 import { withoutModel } from "../golden/golden.fixture.ts";
 import { temporaryFolder } from "../graph.fixture.ts";
-import { Evidence, makeMarked } from "./evidence.fixture.ts";
+import { CLIP_SECONDS, Evidence, makeMarked } from "./evidence.fixture.ts";
 import { uploadVideo } from "./service.fixture.ts";
 import { shareService } from "./shared-service.fixture.ts";
 
 const service = await shareService("evidence", "--recording");
 const clip = testClip("vtest.avi");
 const skip = clip === null ? MISSING_CLIP : await withoutModel("default");
-/** Longer than it takes to add an alert on a busy machine. */
-const CLIP_SECONDS = 14.4;
 
 test("evidence of a file, with boxes: the frame of the notice is at its second", { skip }, async () => {
   const evidence = new Evidence(service, temporaryFolder(), { beforeSeconds: 1, afterSeconds: 1, every: 4 });

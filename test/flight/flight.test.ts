@@ -11,7 +11,7 @@ import { withoutModel } from "../golden/golden.fixture.ts";
 import { openMosquitto } from "../mosquitto.fixture.ts";
 import { errorsOf, type Finding, quantile, summarize, takeSpans } from "./evaluate.ts";
 import { writePlot } from "./plot.ts";
-import { FPS, keepMp4, LENS, type Shot } from "./render.ts";
+import { keepMp4, SERVICE_SHOT } from "./render.ts";
 import { ServiceFlight } from "./service-flight.ts";
 import { FLIGHT } from "./world.ts";
 
@@ -23,8 +23,6 @@ const MIN_POSITIONS = 30;
 /** Half a period of the pan: every such span contains the same pan speeds. */
 const SPAN = FLIGHT.panSeconds / 2;
 
-/** Long enough for slow machines: the flight ends after enough positions. */
-const SHOT: Shot = { flight: { ...FLIGHT, seconds: 30 }, lens: { ...LENS, width: 640, height: 360 }, fps: FPS };
 /** Several positions in each of five frames a second: more would prove the same. */
 const EVERY = 3;
 const PLOTS = join(tmpdir(), "windhover-flight");
@@ -36,7 +34,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
   let clip: string;
   before(async () => {
     mkdirSync(PLOTS, { recursive: true });
-    clip = await keepMp4(SHOT);
+    clip = await keepMp4(SERVICE_SHOT);
   });
 
   /** Until frames have telemetry before and after them. Earlier frames, still in the pipeline, have none before. */
@@ -52,7 +50,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
   };
 
   test("the median error is below 2 m, and several times larger without interpolation", async (t) => {
-    const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "websocket" }, EVERY);
+    const flight = await ServiceFlight.takeOff(service, clip, SERVICE_SHOT, { type: "websocket" }, EVERY);
     const drone = new WebSocket(flight.started.telemetry_url);
     const answers: string[] = [];
     drone.on("message", (data) => answers.push(String(data)));
@@ -91,7 +89,7 @@ describe("a flight through the running service", { skip: noModel }, () => {
     const broker = await openMosquitto();
     const topic = "drones/7/telemetry";
     const parameters = { ip: "127.0.0.1", port: broker.port, topic };
-    const flight = await ServiceFlight.takeOff(service, clip, SHOT, { type: "mqtt", parameters }, EVERY);
+    const flight = await ServiceFlight.takeOff(service, clip, SERVICE_SHOT, { type: "mqtt", parameters }, EVERY);
     const drone = await broker.connect();
     // A drone does not queue messages while it is disconnected.
     const flown = flight.sendTelemetry((text) => {

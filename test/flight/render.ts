@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { keepFile } from "../kept-files.fixture.ts";
 import { axesOf, focalOf, type Lens, type Pose, project } from "./camera.ts";
 import { type Ground, makeCar, makeGround, type Sprite } from "./textures.ts";
-import { type Flight, frameCount, listTargets, placeAt, poseAt, type Target } from "./world.ts";
+import { FLIGHT, type Flight, frameCount, listTargets, placeAt, poseAt, type Target } from "./world.ts";
 
 type Triple = [number, number, number];
 
@@ -134,6 +134,13 @@ export interface Shot {
 
 export const LENS: Lens = { width: 960, height: 540, hfov: 20 };
 export const FPS = 15;
+
+/** The clip that the service detects on. Long enough for slow machines: the flight ends after enough positions. */
+export const SERVICE_SHOT: Shot = {
+  flight: { ...FLIGHT, seconds: 30 },
+  lens: { ...LENS, width: 640, height: 360 },
+  fps: FPS,
+};
 
 const CODED = "-c:v libx264 -preset ultrafast -crf 18 -g 15 -bf 0 -pix_fmt yuv420p -movflags +faststart";
 /** Small pictures stand for the code that renders them. */
