@@ -1,7 +1,8 @@
 /** The process of a runner: loads elements, sends `hello`, handles requests, and ends with the server. */
 import { loadElements, omitTaken } from "../../../elements/index.ts";
 import { connectToParent, exitWhenWritten, sayHello } from "../../../ipc/parent.ts";
-import { allowConnections, closeAutoplug } from "../../../native/gstreamer.ts";
+import { freeStartMemory } from "../../../ipc/start-memory.ts";
+import { allowConnections, closeAutoplug, releaseMemory } from "../../../native/gstreamer.ts";
 import { readFolders } from "../../../schemas/folders.ts";
 import { RUNNER_PROTOCOL, type RunnerMessage, RunnerRequest } from "../../../schemas/runner.ts";
 import { FileWatch } from "../file-watch.ts";
@@ -24,9 +25,10 @@ function addWarm(close: () => Promise<void>): void {
   else warm.push(close);
 }
 
-function coolDown(): void {
+function afterStart(): void {
   for (const close of warm ?? []) void close();
   warm = null;
+  freeStartMemory(releaseMemory);
 }
 
 const channel = connectToParent<RunnerMessage, RunnerRequest>({
@@ -37,7 +39,7 @@ const channel = connectToParent<RunnerMessage, RunnerRequest>({
     // The server waits for `hello`.
     if (runner === undefined) throw new Error("the runner is not loaded yet");
     const reply = runner.request(request);
-    return request.type === "start" ? reply.finally(coolDown) : reply;
+    return request.type === "start" ? reply.finally(afterStart) : reply;
   },
   onMessage: (message) => {
     if (message.type === "lease") runner?.extendLease(message.untilMs);

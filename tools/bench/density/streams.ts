@@ -76,17 +76,17 @@ export class Streams {
     await wait(SETTLE_MS);
     const dropped = (all: readonly Stats[]) => all.reduce((sum, { frames_dropped }) => sum + frames_dropped, 0);
     const droppedBefore = dropped(await this.#readStats());
-    const tree = listTree(this.#service.pid);
-    const before = { ours: cpuSeconds(tree), all: machineCpuSeconds(), ms: performance.now() };
+    const { pid } = this.#service;
+    const before = { ours: cpuSeconds(pid), all: machineCpuSeconds(), ms: performance.now() };
     const polled: Stats[][] = [];
     for (const untilMs = before.ms + seconds * 1000; performance.now() < untilMs; ) {
       await wait(POLL_MS);
       polled.push(await this.#readStats());
     }
     const passedS = (performance.now() - before.ms) / 1000;
-    const ours = (cpuSeconds(tree) - before.ours) / passedS;
+    const ours = (cpuSeconds(pid) - before.ours) / passedS;
     // The spare runner waits for a stream of its own.
-    const memoryMb = named(tree, RUNNER)
+    const memoryMb = named(listTree(pid), RUNNER)
       .map(pssMb)
       .sort((a, b) => b - a)
       .slice(0, streams);

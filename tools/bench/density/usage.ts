@@ -20,9 +20,9 @@ function readText(file: string): string {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Seconds of processor time of running processes. */
-export const cpuSeconds = (pids: readonly number[]): number =>
-  sum(pids.map((pid) => sum(readStat(pid).slice(11, 13).map(Number)))) * TICK_S;
+/** Seconds of processor time of a process and all that it has started, ended ones too. */
+export const cpuSeconds = (root: number): number =>
+  sum(listTree(root).map((pid) => sum(readStat(pid).slice(11, 15).map(Number)))) * TICK_S;
 
 /** Seconds of processor time of ended children of this process. */
 export const childrenCpuSeconds = (): number => sum(readStat("self").slice(13, 15).map(Number)) * TICK_S;
