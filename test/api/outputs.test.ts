@@ -12,6 +12,7 @@ import type { OutputRecord } from "../../schemas/api/outputs.ts";
 import type { ProcessRecord, StartedProcess } from "../../schemas/api/processes.ts";
 import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { repeatClip } from "../graph.fixture.ts";
+import { playWithGst } from "../gst-player.fixture.ts";
 import { nginxIsMissing, openNginx } from "../nginx-rtmp.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { createKey, listOpenFiles, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
@@ -88,8 +89,8 @@ test("ffmpeg and GStreamer play an rtsp output at its resolution, and it survive
     ...["-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0", picture],
   ]);
   assert.deepEqual(stdout.trim().split(",").map(Number), SIZE, "never enlarged");
-  await run("timeout", [
-    ...["60", "gst-launch-1.0", "rtspsrc", `location=${withKey(output)}`, "protocols=tcp", "latency=0"],
+  await playWithGst([
+    ...["rtspsrc", `location=${withKey(output)}`, "protocols=tcp", "latency=0"],
     ..."! rtph264depay ! h264parse ! avdec_h264 ! identity eos-after=10 ! fakesink".split(" "),
   ]);
   await poll("frames are counted", async () => (await read(output)).frames_sent > before);
