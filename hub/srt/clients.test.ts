@@ -30,15 +30,13 @@ async function decodeOnce(file: string): Promise<string[]> {
   return JSON.parse(await readFile(kept, "utf8"));
 }
 
-/**
- * Clients may begin late or be ended early, but drop nothing in between. MPEG-TS has ticks of 11 µs. Returns the number of
- * the first picture.
- */
-function assertSame({ units, tracks }: Taken, sent: readonly Packet[], most: number): number {
+/** Clients may begin late or be ended early, but drop nothing in between. MPEG-TS has ticks of 11 µs. */
+function assertSame({ units, tracks }: Taken, sent: readonly Packet[], most: number): void {
   const came = only(toPackets(units), "video");
   const video = only(sent, "video");
-  const missing = video.length - came.length;
-  assert.ok(missing <= most, `${missing} of ${video.length} pictures are missing`);
+  const arrived = new Set(digests(came));
+  const missing = digests(video).flatMap((digest, number) => (arrived.has(digest) ? [] : [number]));
+  assert.ok(missing.length <= most, `of ${video.length} pictures these are missing: ${missing.join()}`);
   const begin = digests(video).indexOf(came[0]?.digest ?? "");
   assert.deepEqual(digests(came), digests(video.slice(begin, begin + came.length)));
   const first = video[begin]?.ptsMs ?? 0;
@@ -50,7 +48,6 @@ function assertSame({ units, tracks }: Taken, sent: readonly Packet[], most: num
     );
   });
   assert.equal(tracks.length, 1);
-  return begin;
 }
 
 test("ffmpeg: every picture arrives with its time and its bytes, with B-frames and audio", async () => {
@@ -68,11 +65,9 @@ test("ffmpeg: every picture arrives with its time and its bytes, with B-frames a
 });
 
 test("GStreamer: every picture arrives", async () => {
-  const film = await makeFlv({ frames: 75 });
-  const { code, output } = await publishByGst(film, ingest.port, streamId("user/gst", "publish"));
+  const { code, output } = await publishByGst(plain, ingest.port, streamId("user/gst", "publish"));
   assert.equal(code, 0, output);
-  // At its end srtsink closes the connection at once, with what is not sent yet: on a busy machine several pictures.
-  assert.equal(assertSame(await ingest.finished("user/gst"), await readPackets(film), 25), 0);
+  assertSame(await ingest.finished("user/gst"), await readPackets(plain), 1);
 });
 
 test("srt-live-transmit: pictures arrive from a keyframe on", async () => {
