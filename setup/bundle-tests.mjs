@@ -72,7 +72,8 @@ export async function bundleTests(files) {
       })),
     ],
     outdir: OUT,
-    sourcemap: "linked",
+    // Read for what is reported (setup/test-report.mjs).
+    sourcemap: "external",
     sourcesContent: false,
     metafile: true,
     external: NOT_BUNDLED,

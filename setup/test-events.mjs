@@ -4,11 +4,13 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { findPlace } from "./test-report.mjs";
 
 export default async function* writeEvents(events) {
   for await (const { type, data } of events) {
     if (!["test:dequeue", "test:complete", "test:pass", "test:fail"].includes(type)) continue;
-    const { name, file, nesting, details } = data;
+    const { name, nesting, details } = data;
+    const { file } = findPlace(data);
     const isOwn = details?.error?.failureType !== "subtestsFailed";
     const suite = details?.type === "suite";
     yield `${JSON.stringify({ type, name, file, nesting, suite, isOwn, skip: Boolean(data.skip), ms: details?.duration_ms })}\n`;
@@ -41,7 +43,7 @@ export function readEvents(path, runs, root) {
     // The last line may be truncated when the run was ended.
     if (!line.endsWith("}")) continue;
     const event = JSON.parse(line);
-    // With source maps, events of tests name the source file, and events of a whole file the module that was run.
+    // Events of tests name the source file, and events of a whole file the module that was run.
     const run = resolve(root, event.name);
     if (runs.has(run)) {
       if (event.type === "test:dequeue") underWay.add(run);

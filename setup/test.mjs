@@ -124,13 +124,8 @@ async function runFiles(runs, limits, env) {
   const events = join(folder, "events.ndjson");
   const cpuFile = join(folder, "cpu.ndjson");
   const args = [
-    ...[
-      "--enable-source-maps",
-      "--test",
-      `--test-concurrency=${limits.concurrency}`,
-      `--test-timeout=${limits.totalMs}`,
-    ],
-    ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+    ...["--test", `--test-concurrency=${limits.concurrency}`, `--test-timeout=${limits.totalMs}`],
+    ...["--test-reporter=./setup/test-report.mjs", "--test-reporter-destination=stdout"],
     ...["--test-reporter=./setup/test-events.mjs", `--test-reporter-destination=${events}`],
     ...runs.keys(),
   ];

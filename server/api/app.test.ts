@@ -210,7 +210,7 @@ test("an internal error is answered with the request id only, and logged with it
   assert.equal(problem.code, "internal_error");
   assert.doesNotMatch(JSON.stringify(problem), /swordfish/);
   const line = app.logged.find((text) => text.includes(problem.request_id ?? "-") && text.includes("swordfish"));
-  assert.match(line ?? "", /app\.test\.ts/);
+  assert.match(line ?? "", /app\.test\.(ts|mjs)/);
 });
 
 test("an error of an endpoint is answered with its code and `Retry-After`", async () => {
