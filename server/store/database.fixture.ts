@@ -98,7 +98,8 @@ export async function testPostgres(settings: Readonly<Record<string, string>> = 
       connections: 50,
       startSeconds: DATABASE_LIMITS.start_seconds,
       stopSeconds: PATIENT.stopSeconds,
-      settings,
+      // Dozens of databases in one server: autovacuum would start a process for one of them every second.
+      settings: { autovacuum: "off", ...settings },
       isTemporary: true,
       log: silentLog,
     });
