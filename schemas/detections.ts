@@ -48,6 +48,8 @@ export const Detections = Type.Object({
   inferred: Type.Boolean(),
   /** Without inference because the image has not changed since the last one. */
   still: Type.Optional(Type.Literal(true)),
+  /** With several regions or tiles: how many of them were inferred. */
+  regions: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Name of the model card. */
   model: Type.String(),
   /** Minimum confidence of `objects`, which are sorted by descending confidence. */

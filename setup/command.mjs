@@ -4,6 +4,9 @@ import { spawn } from "node:child_process";
 const KEPT_LINES = 400;
 const GRACE_MS = 3000;
 
+/** Multiplies all limits, for emulated processors. */
+export const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
+
 /** Every command runs in its own process group, so that a signal also ends its child processes. */
 const running = new Set();
 let interrupted = false;
@@ -55,7 +58,7 @@ export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onL
     const timer = setTimeout(() => {
       late = true;
       endGroup(child, "SIGKILL");
-    }, limitMs);
+    }, limitMs * PATIENCE);
     const settle = (reason) => {
       clearTimeout(timer);
       running.delete(child);
@@ -65,7 +68,7 @@ export function runCommand(program, args, { cwd, env, limitMs = 20 * 60_000, onL
     };
     child.on("error", (error) => settle(`could not be started: ${error.message}`));
     child.on("close", (code, signal) => {
-      if (late) settle(`took longer than ${Math.round(limitMs / 1000)} s and was ended`);
+      if (late) settle(`took longer than ${Math.round((limitMs * PATIENCE) / 1000)} s and was ended`);
       else if (code !== 0) settle(signal ? `was ended by ${signal}` : `exited with ${code}`);
       else settle(null);
     });

@@ -8,7 +8,6 @@ import { dirname, resolve } from "node:path";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
-const PLACE = /(?:file:\/\/)?(\/[^\s()'"]+\.mjs):(\d+):(\d+)/g;
 /** Deeper causes are not printed. */
 const MAX_CAUSES = 8;
 
@@ -24,18 +23,25 @@ function readMap(file) {
 
 /** @returns {{ file: string, line: number, column: number }} the same if the file has no source map */
 export function findPlace({ file, line, column }) {
-  const path = file?.startsWith("file:") ? fileURLToPath(file) : file;
+  const path = file?.startsWith("file:///") ? fileURLToPath(file) : file;
   const entry = path === undefined ? undefined : readMap(path)?.findEntry(line - 1, column - 1);
   if (entry?.originalSource === undefined) return { file: path, line, column };
   const source = resolve(dirname(path), entry.originalSource);
   return { file: source, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
 }
 
+/** Words such as `file:///…/a.test.mjs:12:5`. */
 const translate = (text) =>
-  text.replace(PLACE, (_, path, line, column) => {
-    const place = findPlace({ file: path, line: Number(line), column: Number(column) });
-    return `${place.file}:${place.line}:${place.column}`;
-  });
+  text
+    .split(/([\s()'"]+)/)
+    .map((word) => {
+      const [line, column] = word.split(":").slice(-2);
+      const path = word.slice(0, -`:${line}:${column}`.length);
+      if (!path.endsWith(".mjs")) return word;
+      const place = findPlace({ file: path, line: Number(line), column: Number(column) });
+      return `${place.file}:${place.line}:${place.column}`;
+    })
+    .join("");
 
 /** Its stack, and those of its causes: the error is a copy that belongs to the reporters. */
 function translateStacks(error) {

@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { buildBundle, isBundled } from "./bundle.mjs";
 import { bundleTests } from "./bundle-tests.mjs";
 import { runChecks } from "./check.mjs";
-import { CommandFailure, endCommandsOnSignal, runCommand } from "./command.mjs";
+import { CommandFailure, endCommandsOnSignal, PATIENCE, runCommand } from "./command.mjs";
 import { findSoaks, findTests } from "./find-tests.mjs";
 import { readEvents } from "./test-events.mjs";
 import { openSlots } from "./test-slots.mjs";
@@ -24,7 +24,6 @@ import { openSlots } from "./test-slots.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const MINUTE_MS = 60_000;
 const SHOWN_FILES = 400;
-const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
 
 /**
  * A file is ended after `fileMs`; `totalMs` is a fallback. Both only end what hangs: several files run in one process, which
@@ -33,7 +32,7 @@ const PATIENCE = Number(process.env.WINDHOVER_TEST_PATIENCE ?? 1);
 const LIMITS = {
   test: {
     fileMs: 15 * MINUTE_MS * PATIENCE,
-    totalMs: 45 * MINUTE_MS * PATIENCE,
+    totalMs: 45 * MINUTE_MS,
     // At most; tests often wait, for live streams and for processes.
     concurrency: Math.min(4 * availableParallelism(), 10),
   },
@@ -124,7 +123,7 @@ async function runFiles(runs, limits, env) {
   const events = join(folder, "events.ndjson");
   const cpuFile = join(folder, "cpu.ndjson");
   const args = [
-    ...["--test", `--test-concurrency=${limits.concurrency}`, `--test-timeout=${limits.totalMs}`],
+    ...["--test", `--test-concurrency=${limits.concurrency}`, `--test-timeout=${limits.totalMs * PATIENCE}`],
     ...["--test-reporter=./setup/test-report.mjs", "--test-reporter-destination=stdout"],
     ...["--test-reporter=./setup/test-events.mjs", `--test-reporter-destination=${events}`],
     ...runs.keys(),
@@ -138,7 +137,9 @@ async function runFiles(runs, limits, env) {
       env: { ...env, TEST_CPU_FILE: cpuFile, TEST_SLOTS: slotsPath, TEST_FILE_MS: String(limits.fileMs) },
     }).catch((error) => {
       if (!(error instanceof CommandFailure)) throw error;
-      faults.push(error.late ? `the tests took longer than ${limits.totalMs / MINUTE_MS} minutes` : FAILED);
+      faults.push(
+        error.late ? `the tests took longer than ${(limits.totalMs * PATIENCE) / MINUTE_MS} minutes` : FAILED,
+      );
     });
     const { executed, slowest, silent, running, failed } = readEvents(events, runs, ROOT);
     if (executed === 0 && faults.length === 0) faults.push("no test was executed");

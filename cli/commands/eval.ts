@@ -58,6 +58,12 @@ export const clip = {
       value: "LIST",
       about: "Compare frames to decode: all,reference,keyframes. A row for each, and each of --every.",
     },
+    tiles: {
+      type: "string",
+      value: "LIST",
+      about:
+        "Compare tiles of the element detect: none,3x2,motion (with --every motion). A row for each of the others.",
+    },
     plot: plotTracks,
     whole: {
       type: "boolean",
@@ -68,12 +74,13 @@ export const clip = {
   notes: [
     "Frame n of the ground truth, counted from 1, is frame n of the clip; boxes are in its pixels. Rows with confidence 0 mark regions to ignore: for AP50, detecting such an object is neither right nor wrong, and the tracking scores leave it out as published evaluations do. Frames after the last one of the ground truth are not scored, unless --whole is given. The graph runs at pace fast: every frame is inferred, and the same clip always gets the same scores.",
     "AP50 covers detections of the class down to a confidence of 0.01, at an overlap of 0.5, averaged over 101 recall levels as in COCO. The other scores are those of the tracks, as in `eval mot`; all in percent. frames/s is the throughput of the whole graph.",
-    "With --every, inferred is the share of frames with inference, and all scores are those of the tracks on all frames, with predicted positions between inferences: recall is the share of ground-truth boxes found, AP50 that of the boxes of the tracks. With --decode, decoded is the share of decoded frames; a frame that is not decoded is scored with the tracks of the frame before. CPU ms is the processor time per frame of the clip.",
+    "With --every, inferred is the share of frames with inference, inferences their number per frame, one for each tile; all scores are those of the tracks on all frames, with predicted positions between inferences: recall is the share of ground-truth boxes found, AP50 that of the boxes of the tracks. With --decode, decoded is the share of decoded frames; a frame that is not decoded is scored with the tracks of the frame before. CPU ms is the processor time per frame of the clip.",
   ].join("\n"),
   examples: [
     "eval clip street.mp4 --gt gt.txt --model quality",
     "eval clip street.mp4 --gt gt.txt --every 1,5,motion",
     "eval clip street.mp4 --gt gt.txt --every 5 --decode all,reference",
+    "eval clip wide.mp4 --gt gt.txt --every motion --tiles none,3x2,motion",
     "eval clip street.mp4 --gt gt.txt --plot street.svg --json",
   ],
   async run(given, terminal) {

@@ -13,6 +13,11 @@ export interface FilledSlot {
   readonly geometry: TensorGeometry;
 }
 
+/** What was found in a frame, and in how many of its regions inference has run for it. */
+export interface Found extends Candidates {
+  readonly inferred: number;
+}
+
 export class FrameInference {
   readonly #inference: Inference;
   readonly #order: TensorOrder;
@@ -63,6 +68,16 @@ export class FrameInference {
     request: DetectRequest,
     chosen: readonly Region[] = request.regions,
     first?: FilledSlot,
+  ): Promise<Found> {
+    const candidates = await this.#inferChosen(frame, request, chosen, first);
+    return { ...candidates, inferred: chosen.length };
+  }
+
+  async #inferChosen(
+    frame: Frame,
+    request: DetectRequest,
+    chosen: readonly Region[],
+    first: FilledSlot | undefined,
   ): Promise<Candidates> {
     const { regions, filter } = request;
     const lists = await this.#inferRegions(frame, chosen, filter, first);

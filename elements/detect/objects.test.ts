@@ -16,7 +16,7 @@ const candidates = (...list: readonly { box: readonly number[]; score: number; c
   classIds: Int32Array.from(list, ({ classId }) => classId),
 });
 const describe = (found: Candidates, filter = FILTER, within = WHOLE) =>
-  describeObjects(found, SIZE, { within, filter }, "test", LABELS);
+  describeObjects({ ...found, inferred: 1 }, SIZE, { regions: [within], within, filter }, "test", LABELS);
 const BOX = [20, 10, 120, 60];
 
 test("maps boxes from the tensor back to the frame", () => {

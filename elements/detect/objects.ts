@@ -3,6 +3,7 @@ import type { Candidates } from "../../models/decode/decoder.ts";
 import { mergeTiles } from "../../models/decode/merge.ts";
 import type { Box, Detection, Detections } from "../../schemas/detections.ts";
 import type { FrameFormat, TensorGeometry } from "../element.ts";
+import type { Found } from "./frame-inference.ts";
 import type { DetectionFilter, DetectRequest, Region } from "./request.ts";
 
 type Size = Pick<FrameFormat, "width" | "height">;
@@ -20,9 +21,9 @@ export function placeCandidates(candidates: Candidates, geometry: TensorGeometry
 
 /** `candidates` are in pixels of a frame of that size; boxes are clipped to the analysed region. */
 export function describeObjects(
-  candidates: Candidates,
+  candidates: Found,
   size: Size,
-  { within, filter }: Pick<DetectRequest, "within" | "filter">,
+  { regions, within, filter }: Pick<DetectRequest, "regions" | "within" | "filter">,
   model: string,
   labels: readonly string[],
 ): Detections {
@@ -38,6 +39,7 @@ export function describeObjects(
   seen.sort((a, b) => b.confidence - a.confidence); // stable: equal scores keep their order
   return {
     inferred: true,
+    ...(regions.length > 1 && { regions: candidates.inferred }),
     model,
     confidence: filter.confidence,
     objects: seen.filter(({ confidence }) => confidence >= filter.confidence),

@@ -1,8 +1,7 @@
 /** Which frames inference runs on: at pace `fast` by number or image, live as many as the model can process. */
-import type { Candidates } from "../../models/decode/decoder.ts";
 import type { Frame } from "../element.ts";
 import type { EveryNth } from "./every-nth.ts";
-import type { FilledSlot, FrameInference } from "./frame-inference.ts";
+import type { FilledSlot, Found, FrameInference } from "./frame-inference.ts";
 import { type Inference, InferenceLost } from "./inference.ts";
 import type { Due, MotionGate } from "./motion-gate.ts";
 import type { DetectRequest, Region } from "./request.ts";
@@ -10,7 +9,7 @@ import type { DetectRequest, Region } from "./request.ts";
 export type Every = "auto" | "motion" | number;
 
 /** Or why the frame passes without inference: its image has not changed, or any other reason. */
-export type Outcome = Candidates | "still" | "passed";
+export type Outcome = Found | "still" | "passed";
 
 export interface Scheduler {
   infer(frame: Frame, request: DetectRequest): Promise<Outcome>;

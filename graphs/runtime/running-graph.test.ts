@@ -194,7 +194,7 @@ test("an error in a handler ends the graph with the element's name, the text and
   const { state, error } = await graph.ended;
   assert.equal(state, "failed");
   assert.equal(error?.message, "six: cannot count to six");
-  assert.match(error?.debug ?? "", /running-graph\.test\.ts/);
+  assert.match(error?.debug ?? "", /running-graph\.test\.(ts|mjs)/);
 });
 
 test("a slot with wrong parameters is rejected with its faults and changes nothing", async () => {

@@ -37,6 +37,11 @@ export class RequestScheduler {
   readonly #clients = new Map<string, Client>();
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   /** Calls `start` in this or a later iteration of the event loop. */
   schedule(name: string, start: () => void): void {
@@ -60,7 +65,7 @@ export class RequestScheduler {
   #runOnce(): void {
     this.#immediate = undefined;
     clearTimeout(this.#timer);
-    const nowMs = performance.now();
+    const nowMs = this.#now();
     const busyMs = performance.eventLoopUtilization().active;
     let pauseMs = Number.POSITIVE_INFINITY;
     for (const [name, client] of this.#clients) {
@@ -74,7 +79,7 @@ export class RequestScheduler {
         // Not those that they schedule.
         for (let left = queue.length; left > 0; left--) {
           queue.shift()?.();
-          if (this.#clients.size > 1 || client.minPauseMs > 0 || performance.now() - nowMs > BURST_MS) break;
+          if (this.#clients.size > 1 || client.minPauseMs > 0 || this.#now() - nowMs > BURST_MS) break;
         }
       }
       if (queue.length > 0) pauseMs = Math.min(pauseMs, clientPauseMs);

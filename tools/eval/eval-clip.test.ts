@@ -73,7 +73,38 @@ test("compares how often inference runs, by the tracks of all frames", { skip: n
   assert.ok(motion.inferred < 100, stdout);
   for (const { recall, AP50, HOTA } of runs)
     for (const score of [recall, AP50, HOTA]) assert.ok(score > 60 && score <= 100, stdout);
-  assert.match((await windhover([...args, "8"])).stdout, /every +decode +decoded +inferred +recall +AP50 +HOTA/);
+  assert.match(
+    (await windhover([...args, "8"])).stdout,
+    /every +decode +tiles +decoded +inferred +inferences +recall +AP50 +HOTA/,
+  );
+});
+
+test("compares tiles: those that move are inferred, and the whole frame", { skip: noModel }, async () => {
+  const args = [
+    "eval",
+    "clip",
+    clip,
+    "--gt",
+    gt,
+    "--class",
+    "stop sign",
+    "--every",
+    "motion",
+    "--tiles",
+    "none,2x1,motion",
+  ];
+  const { code, stdout, stderr } = await windhover([...args, "--json"]);
+  assert.equal(code, 0, stderr);
+  const { runs } = JSON.parse(stdout);
+  assert.deepEqual(
+    runs.map(({ tiles }: { tiles: unknown }) => tiles),
+    ["none", "2x1", "motion"],
+  );
+  const [none, all, moving] = runs;
+  const perFrame = ({ inferences, inferred }: { inferences: number; inferred: number }) =>
+    (inferences / inferred) * 100;
+  assert.ok(Math.abs(perFrame(none) - 1) < 0.05 && Math.abs(perFrame(all) - 3) < 0.1, stdout);
+  assert.ok(perFrame(moving) < 3, stdout);
 });
 
 test("compares what is decoded: frames that are not have the tracks of the frame before", {
@@ -111,6 +142,18 @@ const REFUSED: readonly (readonly [what: string, args: readonly string[], kind: 
     [clip, "--gt", gt, "--decode", "all,some"],
     "UsageFault",
     /--decode has "some"; expected all, reference, keyframes/,
+  ],
+  [
+    "tiles that are none",
+    [clip, "--gt", gt, "--every", "motion", "--tiles", "none,3"],
+    "UsageFault",
+    /--tiles has "3"; expected none, motion, or columns and rows, as in 3x2/,
+  ],
+  [
+    "moving tiles without motion",
+    [clip, "--gt", gt, "--every", "1,motion", "--tiles", "motion"],
+    "UsageFault",
+    /--tiles motion needs --every motion/,
   ],
   [
     "every 0 frames",

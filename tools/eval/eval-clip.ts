@@ -13,6 +13,7 @@ import {
   formatEvery,
   readDecode,
   readEvery,
+  readTiles,
   scoreEvery,
   toJson as scoresToJson,
 } from "./clip/compare-every.ts";
@@ -35,7 +36,7 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
   const unscored = readUnscored(truthFile, frameCount);
   const compared = readCompared(given);
   if (compared.length > 0 && (plot !== undefined || given.flag("whole")))
-    throw new UsageFault("--every and --decode compare runs; they cannot be combined with --plot or --whole");
+    throw new UsageFault("--every, --decode and --tiles compare runs; they cannot be combined with --plot or --whole");
   const { model, className, weak } = await chooseModel(given);
   const asked = { clip, model, class: className };
   const progress = new Progress(terminal, "frames");
@@ -68,14 +69,20 @@ export async function evalClip(given: Given, terminal: Terminal): Promise<number
   return EXIT.ok;
 }
 
-/** Every combination; empty without both options. */
+/** Every combination; empty without these options. */
 function readCompared(given: Given): readonly Compared[] {
   const every = given.text("every");
   const decode = given.text("decode");
-  if (every === undefined && decode === undefined) return [];
+  const tiles = given.text("tiles");
+  if (every === undefined && decode === undefined && tiles === undefined) return [];
   const decoded = decode === undefined ? (["all"] as const) : readDecode(decode);
   const values = every === undefined ? ([1] as const) : readEvery(every);
-  return values.flatMap((value) => decoded.map((one) => ({ every: value, decode: one })));
+  const tilings = tiles === undefined ? (["none"] as const) : readTiles(tiles);
+  if (tilings.includes("motion") && values.some((value) => value !== "motion"))
+    throw new UsageFault("--tiles motion needs --every motion, and no other value of --every");
+  return values.flatMap((value) =>
+    decoded.flatMap((one) => tilings.map((tiling) => ({ every: value, decode: one, tiles: tiling }))),
+  );
 }
 
 async function chooseModel(

@@ -1,10 +1,10 @@
-/** `eval clip --every --decode`: what fewer inferences and decoded frames cost, for the tracks of all frames. */
+/** `eval clip --every --decode --tiles`: what fewer inferences and decoded frames cost, for the tracks of all frames. */
 import { UsageFault } from "../../../cli/command.ts";
 import { alignTable, formatRate, type Paint } from "../../../cli/text.ts";
 import type { Every } from "../../../elements/detect/schedule.ts";
 import type { FrameBoxes } from "../metrics/compare.ts";
 import { toPercent } from "../mot/report.ts";
-import { type ClipRun, DECODED, type Decoded } from "./run-clip.ts";
+import { type ClipRun, DECODED, type Decoded, type Tiling } from "./run-clip.ts";
 import { scoreClip } from "./score-clip.ts";
 
 const MOST = 10;
@@ -34,10 +34,25 @@ export function readDecode(text: string): readonly Decoded[] {
   });
 }
 
-/** Values of the params of a run. */
+/** Values of the property `tiles`, separated by commas. Throws `UsageFault`. */
+export function readTiles(text: string): readonly Tiling[] {
+  return text.split(",").map((word): Tiling => {
+    if (word === "none" || word === "motion") return word;
+    const [, columns, rows] = /^([1-9]\d?)x([1-9]\d?)$/.exec(word) ?? [];
+    if (columns !== undefined && rows !== undefined) return { columns: Number(columns), rows: Number(rows) };
+    throw new UsageFault(
+      `--tiles has "${word}"; expected none, motion, or columns and rows, as in 3x2; separated by commas`,
+    );
+  });
+}
+
+const nameTiles = (tiles: Tiling): string => (typeof tiles === "string" ? tiles : `${tiles.columns}x${tiles.rows}`);
+
+/** Settings of a run. */
 export interface Compared {
   readonly every: Every;
   readonly decode: Decoded;
+  readonly tiles: Tiling;
 }
 
 /** Shares are from 0 to 1. */
@@ -45,6 +60,8 @@ export interface EveryScores extends Compared {
   readonly decoded: number;
   /** Frames with inference. */
   readonly inferred: number;
+  /** Per frame of the clip. */
+  readonly inferences: number;
   readonly recall: number;
   /** Of the boxes of tracks, with those that are predicted. */
   readonly ap50: number;
@@ -74,6 +91,7 @@ export function scoreEvery(compared: Compared, run: ClipRun, { truth, unscored, 
     ...compared,
     decoded: run.decoded / run.frames.length,
     inferred: run.inferred / run.frames.length,
+    inferences: run.inferences / run.frames.length,
     recall: boxes === 0 ? 0 : 1 - tracking.missed / boxes,
     ap50,
     hota: tracking.hota,
@@ -84,11 +102,22 @@ export function scoreEvery(compared: Compared, run: ClipRun, { truth, unscored, 
   };
 }
 
-export const toJson = ({ every, decode, framesPerSecond, cpuMs, switches, ...shares }: EveryScores) => ({
+export const toJson = ({
   every,
   decode,
+  tiles,
+  inferences,
+  framesPerSecond,
+  cpuMs,
+  switches,
+  ...shares
+}: EveryScores) => ({
+  every,
+  decode,
+  tiles: nameTiles(tiles),
   decoded: toPercent(shares.decoded),
   inferred: toPercent(shares.inferred),
+  inferences: Math.round(inferences * 100) / 100,
   recall: toPercent(shares.recall),
   AP50: toPercent(shares.ap50),
   HOTA: toPercent(shares.hota),
@@ -102,8 +131,10 @@ export function formatEvery(scores: readonly EveryScores[], paint: Paint): strin
   const heads = [
     "every",
     "decode",
+    "tiles",
     "decoded",
     "inferred",
+    "inferences",
     "recall",
     "AP50",
     "HOTA",
@@ -112,13 +143,18 @@ export function formatEvery(scores: readonly EveryScores[], paint: Paint): strin
     "frames/s",
     "CPU ms",
   ];
-  const rows = scores.map(({ every, decode, decoded, inferred, recall, ap50, hota, mota, ...rest }) => [
-    String(every),
-    decode,
-    ...[decoded, inferred, recall, ap50, hota, mota].map((share) => (share * 100).toFixed(1)),
-    String(rest.switches),
-    formatRate(rest.framesPerSecond),
-    rest.cpuMs.toFixed(2),
-  ]);
+  const rows = scores.map(
+    ({ every, decode, tiles, decoded, inferred, inferences, recall, ap50, hota, mota, ...rest }) => [
+      String(every),
+      decode,
+      nameTiles(tiles),
+      ...[decoded, inferred].map((share) => (share * 100).toFixed(1)),
+      inferences.toFixed(2),
+      ...[recall, ap50, hota, mota].map((share) => (share * 100).toFixed(1)),
+      String(rest.switches),
+      formatRate(rest.framesPerSecond),
+      rest.cpuMs.toFixed(2),
+    ],
+  );
   return alignTable(heads, rows, paint);
 }

@@ -14,12 +14,12 @@ import { GraphFailure } from "../../../graphs/runtime/events.ts";
 import { RunningGraph } from "../../../graphs/runtime/running-graph.ts";
 import type { Detection, Detections, Track, Tracks } from "../../../schemas/detections.ts";
 
-const makeVariant = (weak: number): string => `
+const makeVariant = (weak: number, tiles: Tiling): string => `
 graph: eval-clip
 about: The graph detect, with recorders.
 extends: detect
 set:
-  detect: { weak: ${weak} }
+  detect: { weak: ${weak}${tiles === "none" ? "" : `, tiles: ${JSON.stringify(tiles)}`} }
 insert:
   - after: detect
     steps: [${AFTER_DETECT}]
@@ -33,6 +33,8 @@ export interface ClipRun {
   readonly framesPerSecond: number;
   /** Frames with inference. */
   readonly inferred: number;
+  /** Of the whole clip, one for each tile. */
+  readonly inferences: number;
   /** Frames that were decoded: the others have the tracks of the frame before. */
   readonly decoded: number;
   /** Processor time of this process per frame of the clip. */
@@ -41,6 +43,9 @@ export interface ClipRun {
 
 export const DECODED = ["all", "reference", "keyframes"] as const;
 export type Decoded = (typeof DECODED)[number];
+
+/** The property `tiles` of `detect`. */
+export type Tiling = "none" | "motion" | { readonly columns: number; readonly rows: number };
 
 export interface ClipOptions {
   readonly clip: string;
@@ -52,28 +57,31 @@ export interface ClipOptions {
   readonly every?: Every;
   /** Frames to decode; default: all. */
   readonly decode?: Decoded;
+  /** Default: none. */
+  readonly tiles?: Tiling;
   onFrame(count: number): void;
 }
 
 /** Throws `CommandFailure` for a clip that cannot be played and a graph that fails. */
 export async function runClip(
-  { clip, model, weak, every, decode, onFrame }: ClipOptions,
+  { clip, model, weak, every, decode, tiles = "none", onFrame }: ClipOptions,
   { registry, elements: known }: Knowledge,
 ): Promise<ClipRun> {
   const watch = new Watch(weak, onFrame);
   const elements = new Map([...known, ...watch.elements.map((element) => [element.name, element] as const)]);
   const knowledge = { registry, elements };
   const params = { model, ...(every !== undefined && { every }), ...(decode !== undefined && { decode }) };
-  const compiled = compileVariant(clip, params, Math.min(weak, LEAST_CONFIDENCE), knowledge);
+  const variant = makeVariant(Math.min(weak, LEAST_CONFIDENCE), tiles);
+  const compiled = compileVariant(clip, params, variant, knowledge);
   const before = process.cpuUsage();
   await playGraph(compiled, knowledge);
   const { user, system } = process.cpuUsage(before);
-  const { inferred, firstMs, lastMs } = watch;
+  const { inferred, inferences, firstMs, lastMs } = watch;
   const decoded = watch.frames.length;
   if (decoded === 0) throw new CommandFailure(`${clip} has no frames`);
   const frames = decode === undefined || decode === "all" ? watch.frames : fillGaps(watch.frames);
   const framesPerSecond = (Math.max(1, frames.length - 1) / Math.max(lastMs - firstMs, 1e-3)) * 1000;
-  return { frames, framesPerSecond, inferred, decoded, cpuMs: (user + system) / 1000 / frames.length };
+  return { frames, framesPerSecond, inferred, inferences, decoded, cpuMs: (user + system) / 1000 / frames.length };
 }
 
 /** Frames that were not decoded, by their times: each has the tracks of the frame before, as a viewer of messages has. */
@@ -90,12 +98,12 @@ export function fillGaps(frames: readonly TimedFrame[]): readonly TimedFrame[] {
 function compileVariant(
   clip: string,
   params: { readonly model: string; readonly every?: Every; readonly decode?: Decoded },
-  weak: number,
+  variant: string,
   { elements, registry }: Knowledge,
 ): Compiled {
   const load = new GraphFiles(locateGraph("detect")).loader();
   const source = { uri: clip, pace: "fast" } as const;
-  return compile({ file: null, text: makeVariant(weak) }, { elements, registry, load, source, params });
+  return compile({ file: null, text: variant }, { elements, registry, load, source, params });
 }
 
 /** Ctrl-C, before there is a result. */
@@ -160,6 +168,7 @@ export class Watch {
   readonly #seen: (readonly Detection[])[] = [];
   readonly frames: TimedFrame[] = [];
   inferred = 0;
+  inferences = 0;
   /** Times of the first and the last frame. */
   firstMs = 0;
   lastMs = 0;
@@ -175,6 +184,7 @@ export class Watch {
         if (this.#seen.length === 0) this.firstMs = performance.now();
         const detections = frame.meta.detections as Detections;
         if (detections.inferred) this.inferred += 1;
+        this.inferences += detections.regions ?? Number(detections.inferred);
         const all = [...detections.objects, ...detections.weak];
         this.#seen.push(all.filter(({ confidence }) => confidence >= LEAST_CONFIDENCE));
         frame.write({
