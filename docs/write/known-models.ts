@@ -311,3 +311,17 @@ export const DECODE_SCORES = [
     cpuMs: 13.15,
   },
 ] as const;
+
+/** `windhover eval clip --every --tiles`, in percent; the place of a clip in the wide picture. */
+export const TILE_SCORES = [
+  { clip: "people in a corner", every: "1", tiles: "none", inferences: 1, recall: 43.1, ap50: 33.2, hota: 27.8 },
+  { clip: "people in a corner", every: "1", tiles: "3 × 2", inferences: 7, recall: 83.6, ap50: 81.9, hota: 47.2 },
+  { clip: "people in a corner", every: "motion", tiles: "none", inferences: 0.4, recall: 40.2, ap50: 32.2, hota: 29.4 },
+  { clip: "people in a corner", every: "motion", tiles: "3 × 2", inferences: 2.74, recall: 78.3, ap50: 77.3, hota: 49.9 },
+  { clip: "people in a corner", every: "motion", tiles: "motion", inferences: 1.04, recall: 80.4, ap50: 78.9, hota: 48.7 },
+  { clip: "people in the middle", every: "1", tiles: "none", inferences: 1, recall: 53, ap50: 47.1, hota: 30.9 },
+  { clip: "people in the middle", every: "1", tiles: "3 × 2", inferences: 7, recall: 82.7, ap50: 81, hota: 45.8 },
+  { clip: "people in the middle", every: "motion", tiles: "none", inferences: 0.39, recall: 50.9, ap50: 44.9, hota: 37.4 },
+  { clip: "people in the middle", every: "motion", tiles: "3 × 2", inferences: 2.7, recall: 81.7, ap50: 79.9, hota: 50 },
+  { clip: "people in the middle", every: "motion", tiles: "motion", inferences: 2.18, recall: 81.7, ap50: 79.9, hota: 50 },
+] as const;

@@ -3,7 +3,7 @@ import type { ModelCard } from "../../models/card.ts";
 import { listCardFiles } from "../../models/find-card.ts";
 import { COCO } from "../../models/labels.ts";
 import { readCard } from "../../models/read-card.ts";
-import { DECODE_SCORES, EVERY_SCORES, KNOWN_MODELS, type KnownModel, NARROWED } from "./known-models.ts";
+import { DECODE_SCORES, EVERY_SCORES, KNOWN_MODELS, type KnownModel, NARROWED, TILE_SCORES } from "./known-models.ts";
 import { code, made, table } from "./markdown.ts";
 
 export function writeModels(): string {
@@ -43,6 +43,18 @@ export function writeModels(): string {
       ]),
     ),
     "`windhover eval clip --every 1,5,motion` with the model `default`: all scores are those of [tracks](tracking.md) on all frames, with predicted positions between inferences. The town centre has 25 fps and the demo street 10 fps; people walk all the time in both, so that `motion` runs inference at its highest rate, 12 per second at most: on every third frame of the town centre, on every frame of the demo street. Where an object has appeared, or has disappeared altogether, the next frame is inferred as well, so that new tracks are confirmed at once; an object that is only less confident needs none. That is why `motion` finds as much as `every: 1` in the town centre. With inference on a fixed third of its frames instead, recall is 79.1, 81.8 or 81.9, depending on which third. **Moving camera** is the clip of the town centre, cropped to 570 × 480 by a window that swings sideways by 70 pixels every 3 seconds: everything changes, and inference runs at the same rate. `motion` saves most where little moves.",
+    "## Wide pictures",
+    table(
+      ["Clip", "`every`", "`tiles`", "Inferences per frame", "Recall", "AP50", "HOTA"],
+      TILE_SCORES.map(({ clip, every, tiles, inferences, recall, ap50, hota }) => [
+        clip,
+        code(every),
+        tiles === "motion" ? code(tiles) : tiles,
+        inferences.toFixed(2),
+        ...[recall, ap50, hota].map(percent),
+      ]),
+    ),
+    "`windhover eval clip --every motion --tiles none,3x2,motion` with the model `default`, whose input is a sixth as wide as these pictures: the town centre at its own size in a still picture of 1920 × 1080. In the corner it covers four of the six tiles in part, in the middle all of them. Tiles nearly double what is found. `tiles: motion` infers the tiles in which something has changed, and the whole picture for what tiles cut: as much is found, with less than two fifths of the inferences where the movement is in a part of the picture, and nearly all of them where it is in the middle.",
     "## Fewer decoded frames",
     table(
       ["Clip", "`every`", "`decode`", "Frames decoded", "Recall", "AP50", "HOTA", "Processor time"],
