@@ -61,6 +61,27 @@ test("a replaced ingest continues in time, with a gap marked and a keyframe firs
   assert.ok(seen.some(({ keyframe }) => !keyframe));
 });
 
+for (const [what, size, threads] of [
+  ["small pictures are decoded in one thread", "width=640,height=360,framerate=25/1", "1"],
+  ["large and frequent ones in several", "width=1920,height=1080,framerate=60/1", "0"],
+] as const)
+  test(what, NO_HANG, async () => {
+    const arrived = counter();
+    const process = async (): Promise<void> => arrived.add();
+    const pipeline = await build({
+      in: ["appsrc", { "is-live": true, format: "time", "max-time": 0, "max-bytes": 0 }],
+      parse: ["h264parse", {}],
+      decode: ["avdec_h264", {}],
+      out: [sink(process)],
+    });
+    await pipeline.setState("PLAYING", 0);
+    const camera = await ingest(pipeline, 0, `video/x-raw,format=I420,${size}`);
+    await arrived.reached(3);
+    assert.equal(await pipeline.get("decode", "max-threads"), threads);
+    await camera.close();
+    await pipeline.close();
+  });
+
 test("an ingest that joins a running stream starts with its next keyframe", NO_HANG, async () => {
   const { pipeline, seen, arrived } = await lasting();
   const before = counter();

@@ -4,18 +4,13 @@ import type { Model } from "../../models/open.ts";
 import { type Change, countChanged } from "../../vision/picture-change.ts";
 import type { Frame, TensorGeometry, TensorOrder } from "../element.ts";
 import type { Inference } from "./inference.ts";
-import { mergeRegions, placeCandidates } from "./objects.ts";
+import { type Found, mergeRegions, placeCandidates } from "./objects.ts";
 import type { DetectionFilter, DetectRequest, Region } from "./request.ts";
 
 /** A slot that holds the tensor of a region, and the mapping back to the frame. */
 export interface FilledSlot {
   readonly slot: number;
   readonly geometry: TensorGeometry;
-}
-
-/** What was found in a frame, and in how many of its regions inference has run for it. */
-export interface Found extends Candidates {
-  readonly inferred: number;
 }
 
 export class FrameInference {

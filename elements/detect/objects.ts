@@ -3,10 +3,14 @@ import type { Candidates } from "../../models/decode/decoder.ts";
 import { mergeTiles } from "../../models/decode/merge.ts";
 import type { Box, Detection, Detections } from "../../schemas/detections.ts";
 import type { FrameFormat, TensorGeometry } from "../element.ts";
-import type { Found } from "./frame-inference.ts";
 import type { DetectionFilter, DetectRequest, Region } from "./request.ts";
 
 type Size = Pick<FrameFormat, "width" | "height">;
+
+/** What was found in a frame, and in how many of its regions inference has run for it. */
+export interface Found extends Candidates {
+  readonly inferred: number;
+}
 
 /** Maps candidates to pixels of the frame; they may still reach beyond it. */
 export function placeCandidates(candidates: Candidates, geometry: TensorGeometry): Candidates {

@@ -1,9 +1,10 @@
 /** Which frames inference runs on: at pace `fast` by number or image, live as many as the model can process. */
 import type { Frame } from "../element.ts";
 import type { EveryNth } from "./every-nth.ts";
-import type { FilledSlot, Found, FrameInference } from "./frame-inference.ts";
+import type { FilledSlot, FrameInference } from "./frame-inference.ts";
 import { type Inference, InferenceLost } from "./inference.ts";
 import type { Due, MotionGate } from "./motion-gate.ts";
+import type { Found } from "./objects.ts";
 import type { DetectRequest, Region } from "./request.ts";
 
 export type Every = "auto" | "motion" | number;

@@ -15,6 +15,9 @@ constexpr gint64 kClockTolerance = 50 * GST_SECOND;
 constexpr guint64 kQueueLimitNs = 2 * GST_SECOND;
 constexpr guint64 kQueueLimitBytes = 32 * 1024 * 1024;
 constexpr guint8 kIdr = 5;
+// Of a live stream: up to 1920 x 1088 at 30 frames per second, a software decoder decodes in one thread. A second one helps
+// only with several slices in a picture, and costs memory and processor time that other streams need.
+constexpr double kOneThreadPixels = 1920.0 * 1088 * 30;
 constexpr guint64 kNtpToUnixNs = G_GUINT64_CONSTANT(2208988800) * GST_SECOND;
 
 // Whether an H.264 access unit has no IDR picture, in byte-stream or AVC format.
@@ -65,11 +68,38 @@ std::shared_ptr<Relay> Relay::create(GstElement* element, GstElement* pipeline, 
   return relay;
 }
 
+namespace {
+// libav's decoders read the property when they get the format.
+GstPadProbeReturn choose_threads(GstPad* pad, GstPadProbeInfo* info, gpointer) {
+  GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return GST_PAD_PROBE_OK;
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const GstStructure* format = gst_caps_get_structure(caps, 0);
+  gint width = 0, height = 0, frames = 0, seconds = 0;
+  gst_structure_get_int(format, "width", &width);
+  gst_structure_get_int(format, "height", &height);
+  const bool has_rate = gst_structure_get_fraction(format, "framerate", &frames, &seconds) && frames > 0 && seconds > 0;
+  const double rate = has_rate ? static_cast<double>(frames) / seconds : 30;
+  const bool is_small = width > 0 && height > 0 && rate * width * height <= kOneThreadPixels;
+  Ref<GstElement> decoder(gst_pad_get_parent_element(pad));
+  if (decoder) g_object_set(decoder.get(), "max-threads", is_small ? 1 : 0, nullptr);
+  return GST_PAD_PROBE_OK;
+}
+
+void limit_threads(GstElement* decoder) {
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(decoder), "max-threads") == nullptr) return;
+  Ref<GstPad> sink(gst_element_get_static_pad(decoder, "sink"));
+  if (sink) gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, choose_threads, nullptr, nullptr);
+}
+}  // namespace
+
 void Relay::watch_decoders() {
   using Weak = std::weak_ptr<Relay>;
   static constexpr auto watch = [](GstElement* element, const Weak& weak) {
     Ref<GstPad> pad(GST_IS_VIDEO_DECODER(element) ? gst_element_get_static_pad(element, "src") : nullptr);
     if (!pad) return;
+    limit_threads(element);
     auto drop = [](GstPad*, GstPadProbeInfo* info, gpointer data) {
       auto relay = static_cast<Weak*>(data)->lock();
       GstClockTime pts = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info));
