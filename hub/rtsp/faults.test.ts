@@ -157,7 +157,7 @@ describe("slow, frozen and hostile clients", { concurrency: 4 }, () => {
   });
 
   test("a right is not for ever: after a while the key is asked for again", async (t) => {
-    const server = await open(t, { helloMs: 120_000 }, {}, { sessionSeconds: 1 });
+    const server = await open(t, { helloMs: 120_000 }, {}, { grantSeconds: 1 });
     await film(server, "owner/again");
     const client = await Talk.open(server.port);
     const url = server.url("owner/again", null);

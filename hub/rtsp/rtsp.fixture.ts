@@ -31,7 +31,12 @@ export const LIMITS = {
 export async function openServer(
   given: Partial<typeof LIMITS> = {},
   events: StreamEvents = {},
-  more: { readonly sessionSeconds?: number; readonly reportMs?: number; readonly leaveMs?: number } = {},
+  more: {
+    readonly sessionSeconds?: number;
+    readonly reportMs?: number;
+    readonly leaveMs?: number;
+    readonly grantSeconds?: number;
+  } = {},
 ) {
   const limits = { ...LIMITS, ...given };
   const faults: unknown[] = [];

@@ -26,6 +26,8 @@ interface RtspOptions {
   readonly reportMs: number;
   /** Time for a player to end its session with TEARDOWN when the stream has ended; on a busy machine this takes seconds. */
   readonly leaveMs: number;
+  /** A key can be revoked: older grants are requested again. */
+  readonly grantSeconds: number;
 }
 
 interface Answer {
@@ -45,7 +47,7 @@ interface Grant {
   readonly untilMs: number;
 }
 
-const DEFAULTS: RtspOptions = { sessionSeconds: 60, reportMs: 5000, leaveMs: 10_000 };
+const DEFAULTS: RtspOptions = { sessionSeconds: 60, reportMs: 5000, leaveMs: 10_000, grantSeconds: 10 };
 /** No client presents more invalid keys on one connection by mistake. */
 const MAX_INVALID_KEYS = 5;
 /** With more unread responses, the client only sends. */
@@ -54,8 +56,6 @@ const UNREAD_BYTES = 65_536;
 const CLOSE_MS = 2000;
 /** Over UDP, the last packets may arrive after TEARDOWN. */
 const LAST_PACKETS_MS = 50;
-/** A key can be revoked: older grants are requested again. */
-const GRANT_SECONDS = 10;
 
 /** RTSP has no "conflict": a busy path is forbidden, and a reached limit is too little bandwidth. */
 const STATUS: Readonly<Record<RejectionKind, number>> = {
@@ -437,8 +437,8 @@ class RtspSession {
     const { recording, key, isOwn = false, isRelay = false } = admission;
     this.#release();
     this.#release = this.#deps.connections.hold(key, (reason) => this.close(reason));
-    const seconds = Math.min(GRANT_SECONDS, this.#deps.sessionSeconds);
-    this.#grant = { action, path, recording, isOwn, isRelay, untilMs: performance.now() + seconds * 1000 };
+    const untilMs = performance.now() + this.#deps.grantSeconds * 1000;
+    this.#grant = { action, path, recording, isOwn, isRelay, untilMs };
     return this.#grant;
   }
 }
