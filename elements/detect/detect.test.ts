@@ -121,7 +121,10 @@ test("by motion, a still image is inferred once per refresh time, at either pace
     const order = { pattern: "smpte75", picture, properties: "every=motion refresh-seconds=0.8", live };
     const { seen } = await finished(detectWith(light), order);
     const inferred = seen.flatMap(({ detections }, index) => (detections.inferred ? [index] : []));
-    assert.deepEqual([seen.length, inferred], [30, [0, 20]]);
+    const [, second = 0] = inferred;
+    assert.deepEqual([seen.length, inferred], [30, [0, second]]);
+    // Live, a model that is still busy with the first frame takes a later one.
+    assert.ok(live ? second >= 20 : second === 20, `frame ${second}`);
     for (const { detections } of seen) assert.equal(detections.still ?? false, !detections.inferred);
   }
 });
