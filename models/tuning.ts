@@ -79,8 +79,8 @@ async function measure(
   const shape = layout === "nchw" ? [1, 3, height, width] : [1, height, width, 3];
   const values = type === "uint8" ? new Uint8Array(3 * width * height) : new Float32Array(3 * width * height);
   const feeds = { [session.inputNames[0] ?? ""]: new Tensor(type, values, shape) };
-  const warmMs = performance.now() + LONG_MS;
-  for (let run = 0; run < WARM_UP && performance.now() < warmMs; run++) await session.run(feeds);
+  const warmUntilMs = performance.now() + LONG_MS;
+  for (let run = 0; run < WARM_UP && performance.now() < warmUntilMs; run++) await session.run(feeds);
   const runs: { readonly ms: number; readonly cpuMs: number }[] = [];
   for (const beganMs = performance.now(); runs.length < MOST_RUNS; ) {
     const [startedMs, startedCpu] = [performance.now(), process.cpuUsage()];

@@ -61,9 +61,10 @@ test("a replaced ingest continues in time, with a gap marked and a keyframe firs
   assert.ok(seen.some(({ keyframe }) => !keyframe));
 });
 
-for (const [what, size, threads] of [
-  ["small pictures are decoded in one thread", "width=640,height=360,framerate=25/1", "1"],
-  ["large and frequent ones in several", "width=1920,height=1080,framerate=60/1", "0"],
+for (const [what, size, decoder, threads] of [
+  ["small pictures are decoded in one thread", "width=640,height=360,framerate=25/1", {}, "1"],
+  ["large and frequent ones in several", "width=1920,height=1080,framerate=60/1", {}, "0"],
+  ["a decoder has the threads that the graph sets", "width=640,height=360,framerate=25/1", { "max-threads": 3 }, "3"],
 ] as const)
   test(what, NO_HANG, async () => {
     const arrived = counter();
@@ -71,7 +72,7 @@ for (const [what, size, threads] of [
     const pipeline = await build({
       in: ["appsrc", { "is-live": true, format: "time", "max-time": 0, "max-bytes": 0 }],
       parse: ["h264parse", {}],
-      decode: ["avdec_h264", {}],
+      decode: ["avdec_h264", decoder],
       out: [sink(process)],
     });
     await pipeline.setState("PLAYING", 0);

@@ -19,7 +19,7 @@ Without PATH it stops after the set-up. An existing root is reused: only changed
 
 A foreign architecture is emulated by qemu-user-static, ten to thirty times slower. QEMU_CPU selects
 the processor (`qemu-aarch64-static -cpu help` lists them; default neoverse-n1 and Haswell), and WINDHOVER_TEST_PATIENCE,
-by default 12, multiplies the time limits of tests, engine and inference.
+by default 12, multiplies the time limits of set-up, tests, engine and inference.
 
 Requires root, debootstrap, npm, git, about 4 GB, and for a foreign architecture qemu-user-static 10 or later from
 bookworm-backports: with version 7.2 of Debian 12, Node crashes while a worker thread runs a model.

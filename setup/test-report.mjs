@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, resolve } from "node:path";
+import { pipeline } from "node:stream";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
@@ -46,21 +47,22 @@ const translate = (text) =>
 /** Its stack, and those of its causes: the error is a copy that belongs to the reporters. */
 function translateStacks(error) {
   for (let one = error, left = MAX_CAUSES; one instanceof Error && left > 0; one = one.cause, left--)
-    if (typeof one.stack === "string") one.stack = translate(one.stack);
+    // Node 22 makes it read-only.
+    if (typeof one.stack === "string") Object.defineProperty(one, "stack", { value: translate(one.stack) });
+}
+
+async function* translateEvents(events) {
+  for await (const { type, data } of events) {
+    if (data.details?.error !== undefined) translateStacks(data.details.error);
+    const place = data.line === undefined ? {} : findPlace(data);
+    const message = typeof data.message === "string" ? { message: translate(data.message) } : {};
+    yield { type, data: { ...data, ...place, ...message } };
+  }
 }
 
 export default async function* report(events) {
   const printer = new spec();
-  const written = (async () => {
-    for await (const { type, data } of events) {
-      if (data.details?.error !== undefined) translateStacks(data.details.error);
-      const place = data.line === undefined ? {} : findPlace(data);
-      const message = typeof data.message === "string" ? { message: translate(data.message) } : {};
-      if (!printer.write({ type, data: { ...data, ...place, ...message } }))
-        await new Promise((resume) => printer.once("drain", resume));
-    }
-    printer.end();
-  })();
+  // An error destroys the printer, which passes it on.
+  pipeline(translateEvents(events), printer, () => {});
   yield* printer;
-  await written;
 }

@@ -43,6 +43,33 @@ bool lacks_idr(GstBuffer* buffer, GstCaps* caps) {
   return lacks;
 }
 
+// libav's decoders read the property when they get the format.
+GstPadProbeReturn choose_threads(GstPad* pad, GstPadProbeInfo* info, gpointer) {
+  GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return GST_PAD_PROBE_OK;
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const GstStructure* format = gst_caps_get_structure(caps, 0);
+  gint width = 0, height = 0, frames = 0, seconds = 0;
+  gst_structure_get_int(format, "width", &width);
+  gst_structure_get_int(format, "height", &height);
+  const bool has_rate = gst_structure_get_fraction(format, "framerate", &frames, &seconds) && frames > 0 && seconds > 0;
+  const double rate = has_rate ? static_cast<double>(frames) / seconds : 30;
+  const bool is_small = width > 0 && height > 0 && rate * width * height <= kOneThreadPixels;
+  Ref<GstElement> decoder(gst_pad_get_parent_element(pad));
+  if (decoder) g_object_set(decoder.get(), "max-threads", is_small ? 1 : 0, nullptr);
+  return GST_PAD_PROBE_OK;
+}
+
+// Not of a decoder whose number of threads the graph sets.
+void limit_threads(GstElement* decoder) {
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(decoder), "max-threads") == nullptr) return;
+  gint threads = 0;
+  g_object_get(decoder, "max-threads", &threads, nullptr);
+  if (threads != 0) return;
+  Ref<GstPad> sink(gst_element_get_static_pad(decoder, "sink"));
+  if (sink) gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, choose_threads, nullptr, nullptr);
+}
 struct Attachment {
   std::weak_ptr<Relay> relay;
   uint64_t generation;
@@ -67,32 +94,6 @@ std::shared_ptr<Relay> Relay::create(GstElement* element, GstElement* pipeline, 
   relay->watch_decoders();
   return relay;
 }
-
-namespace {
-// libav's decoders read the property when they get the format.
-GstPadProbeReturn choose_threads(GstPad* pad, GstPadProbeInfo* info, gpointer) {
-  GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info);
-  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return GST_PAD_PROBE_OK;
-  GstCaps* caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  const GstStructure* format = gst_caps_get_structure(caps, 0);
-  gint width = 0, height = 0, frames = 0, seconds = 0;
-  gst_structure_get_int(format, "width", &width);
-  gst_structure_get_int(format, "height", &height);
-  const bool has_rate = gst_structure_get_fraction(format, "framerate", &frames, &seconds) && frames > 0 && seconds > 0;
-  const double rate = has_rate ? static_cast<double>(frames) / seconds : 30;
-  const bool is_small = width > 0 && height > 0 && rate * width * height <= kOneThreadPixels;
-  Ref<GstElement> decoder(gst_pad_get_parent_element(pad));
-  if (decoder) g_object_set(decoder.get(), "max-threads", is_small ? 1 : 0, nullptr);
-  return GST_PAD_PROBE_OK;
-}
-
-void limit_threads(GstElement* decoder) {
-  if (g_object_class_find_property(G_OBJECT_GET_CLASS(decoder), "max-threads") == nullptr) return;
-  Ref<GstPad> sink(gst_element_get_static_pad(decoder, "sink"));
-  if (sink) gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, choose_threads, nullptr, nullptr);
-}
-}  // namespace
 
 void Relay::watch_decoders() {
   using Weak = std::weak_ptr<Relay>;
