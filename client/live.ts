@@ -101,7 +101,7 @@ export async function sendMessages(
 
 const REASON_MS = 10_000;
 
-/** A `WebSocket` does not tell why it was rejected: the same request without an upgrade gets the reason. */
+/** A `WebSocket` does not give the reason of a rejection: the same request without an upgrade gets it. */
 async function explain(url: string): Promise<Error> {
   try {
     const response = await fetch(url.replace(/^ws/, "http"), { signal: AbortSignal.timeout(REASON_MS) });

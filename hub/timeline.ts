@@ -146,7 +146,7 @@ class TrackTimeline {
     return isNear(timeUs + peer.offsetUs, peer.lastOutUs) ? peer.offsetUs : peer.lastOutUs - timeUs;
   }
 
-  /** Duration of the last unit, if the publisher's clock does not tell: as learnt, otherwise by arrival. */
+  /** Duration of the last unit, if the publisher's clock does not give it: as learnt, otherwise by arrival. */
   #paceOf(nowUs: number): number {
     return Math.max(Math.min(nowUs - this.#arrivedUs, this.#step ?? MAX_STEP_US), MIN_STEP_US);
   }

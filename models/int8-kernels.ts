@@ -41,7 +41,7 @@ export function int8KernelsHere(): Int8Kernels {
   return here;
 }
 
-/** What tells CPUs apart, for keys of what was made or measured for one. */
+/** What distinguishes CPUs, for keys of what was made or measured for one. */
 export const describeCpu = (): readonly string[] => [
   ...new Set(
     readCpuinfo()

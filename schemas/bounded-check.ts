@@ -66,7 +66,7 @@ interface Compiler {
 }
 const MOST_COMPILED = 2_000;
 
-/** So many values of a schema are checked before it is compiled: most schemas of a program see fewer. */
+/** This number of values of a schema is checked before it is compiled: most schemas of a program see fewer. */
 const FIRST_VALUES = 8;
 
 export class Checks {

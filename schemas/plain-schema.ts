@@ -141,7 +141,7 @@ export function isPlain(schema: Json): boolean {
   );
 }
 
-/** True if the value certainly fits; false if it does not, or if only ajv can tell. `schema` is well formed. */
+/** True if the value certainly fits; false if it does not, or if only ajv can decide. `schema` is well formed. */
 export function fits(schema: Json, value: Json): boolean {
   if (!isRecord(schema)) return false;
   return Object.entries(schema).every(([name, argument]) => {

@@ -44,7 +44,7 @@ export class Serving {
         WINDHOVER_RECORDINGS_RESERVE_BYTES: "0",
         WINDHOVER_DATA_DIR: join(dataDir, "data"),
         WINDHOVER_HTTP_CHECK_ANSWERS: "true",
-        // Each of them plans every query anew.
+        // Each of them plans every query again.
         WINDHOVER_DATABASE_CONNECTIONS: "4",
         // Loaded ahead and never used, they take a tenth of all processor time of the tests. Some tests set the default.
         WINDHOVER_RUNNERS_SPARE: "0",

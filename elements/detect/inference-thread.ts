@@ -34,7 +34,7 @@ export class Refusal extends Error {
 export class InferenceThread {
   readonly #worker: Worker;
   readonly #gate = new Gate();
-  /** Null while nobody uses the thread. */
+  /** Null while the thread is not in use. */
   #owner: ThreadListener | null;
   /** Null before `follow`, after it has failed and after it is retired. */
   #listener: ThreadListener | null = null;
@@ -43,7 +43,7 @@ export class InferenceThread {
   inferenceMs = 0;
   /** Problems that do not prevent inference. */
   warnings: readonly string[] = [];
-  /** It has failed, and will not answer any more. */
+  /** It has failed, and will not answer again. */
   isOver = false;
   /** Its folder in /proc; null if there is none. */
   #task: string | null = null;

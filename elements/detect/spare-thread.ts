@@ -50,7 +50,7 @@ const spares = new Set<Spare>();
 /** Begins to open a thread. The result closes it, unless it was taken; it never rejects. */
 export function openSpare(order: ThreadOrder): () => Promise<void> {
   const closing = new AbortController();
-  const opening = openThread(order, closing.signal, null).catch(() => null); // whoever needs one gets the reason
+  const opening = openThread(order, closing.signal, null).catch(() => null); // the next caller gets the reason
   const spare = { key: keyOf(order), opening };
   spares.add(spare);
   return async () => {

@@ -21,7 +21,7 @@ const MAP_M = 1.5;
 const MOST_ERROR_DEG = 10;
 /** The pixel and the landmark are this far apart up or down: one of them is not what was meant. */
 const MOST_ELEVATION_DEG = 10;
-/** So many standard deviations apart, two landmarks contradict each other. */
+/** Two landmarks contradict each other if they differ by more standard deviations than this. */
 const MOST_DEVIATIONS = 4;
 
 interface Bearing {

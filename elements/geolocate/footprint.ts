@@ -6,7 +6,7 @@ import { dot, normalise, step, toGeodetic, type Vector } from "./wgs84.ts";
 
 /** Of each side of the frame: terrain and the horizon bend its edges. */
 const SIDE_POINTS = 4;
-/** At least so far, and so many heights of the camera above the ground, rays are followed to the horizon. */
+/** Rays are followed to the horizon at least to this distance, and to this multiple of the camera's height above the ground. */
 const LEAST_RANGE_M = 3_000;
 const RANGE_HEIGHTS = 8;
 

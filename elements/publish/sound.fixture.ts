@@ -117,7 +117,7 @@ export async function play(
   let hasEnough = false;
   child.stderr.on("data", () => {
     const apart = measure(errors());
-    // The beep of the last flash may not have been heard yet.
+    // The beep of the last flash may not have arrived yet.
     if (hasEnough || apart.length < enough || !(Math.abs(apart.at(-1) ?? Number.NaN) < FPS / 2)) return;
     hasEnough = true;
     child.kill("SIGINT");

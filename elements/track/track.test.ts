@@ -137,7 +137,7 @@ for (const { gapMs, ids } of CONTINUED)
     let lastId = 19;
     const kept = keepWalkers(3000).at(-1) ?? "";
     const handler = new TrackHandler(PROPERTIES, () => ++lastId, { kept });
-    // Its PTS begin anew.
+    // Its PTS begin again.
     const times = [0, 200, 400].map((ms) => ({ ms, captureMs: 3000 + gapMs + ms }));
     const back = times.map(({ ms, captureMs }) =>
       shoot(handler, { ms, captureMs, boxes: walkers(Math.abs(gapMs) > 9000 ? 3000 + ms : captureMs) }),

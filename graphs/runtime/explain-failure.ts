@@ -71,7 +71,7 @@ const PORTS: Readonly<Record<string, number>> = { "rtsp:": 554, "rtsps:": 322, "
 /** Why a host is unreachable, which GStreamer's RTSP client does not report; null when it is reachable. */
 export async function findReachFault(url: string): Promise<string | null> {
   const { hostname, port, protocol } = new URL(url);
-  // Over UDP, a connection tells nothing.
+  // Over UDP, a connection proves nothing.
   if (PORTS[protocol] === undefined) return null;
   const host = hostname.replace(/^\[|\]$/g, "");
   const number = port === "" ? (PORTS[protocol] ?? 0) : Number(port);

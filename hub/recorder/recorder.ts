@@ -20,7 +20,7 @@ const HOLD_CHECK_MS = 150;
 const LATE_AUDIO_US = 1_000_000;
 /** Arrival times, of cameras that report no capture times, vary by less. */
 const CLOCK_STEP_MS = 250;
-/** A clock that stays this steady over so many pictures is exact: the camera reports it, after its first pictures. */
+/** A clock that stays this steady over this number of pictures is exact: the camera reports it, after its first pictures. */
 const STEADY = { withinMs: 5, pictures: 10, stepMs: 20 };
 const NAME = /^[A-Za-z0-9_-]+$/;
 

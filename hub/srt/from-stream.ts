@@ -50,7 +50,7 @@ export class SrtPlayer implements Reader {
       return;
     }
     if (this.#queuedBytes > this.#limits.readerBytes) {
-      // Audio in between may be dropped as well; the next keyframe begins anew.
+      // Audio in between may be dropped as well; decoding starts again at the next keyframe.
       this.#needsKey = true;
       if (isVideo) this.missed++;
       return;

@@ -1,5 +1,5 @@
 /**
- * The SRT port: many callers publish (`m=publish`) and play (`m=request`) on it, told apart by their stream ids. A caller is
+ * The SRT port: many callers publish (`m=publish`) and play (`m=request`) on it, distinguished by their stream ids. A caller is
  * authorized during its handshake and rejected with a code of SRT Access Control. If the server takes longer to answer than
  * the handshake can wait, the caller is connected first, nothing of it is read, and it is closed if the answer is no.
  */

@@ -18,7 +18,7 @@ export interface UdpReceiver {
 /** Packets per datagram: fits into one frame of any network. */
 const DATAGRAM_BYTES = 7 * TS_BYTES;
 
-/** Rejects with the reason if the host is not known. Nothing tells whether the receiver exists. */
+/** Rejects with the reason if the host is not known. Whether the receiver exists is not known. */
 export async function publishUdp(
   target: UdpReceiver,
   tracks: Tracks,

@@ -51,7 +51,7 @@ export class RequestScheduler {
     this.#immediate ??= setImmediate(() => this.#runOnce());
   }
 
-  /** Resolves when the client may run an expensive synchronous task on so many bytes. */
+  /** Resolves when the client may run an expensive synchronous task on a number of bytes. */
   scheduleExpensive(name: string, bytes: number): Promise<void> {
     return new Promise((resolve) =>
       this.schedule(name, () => {

@@ -28,7 +28,7 @@ interface RenderOrder {
 
 /**
  * MP4 with the index in front, so that it is played while it is received. Of constant quality, not of constant bit rate as
- * `encode` has it for live viewers: the frame rate of a recording may vary, and nobody waits for the next frame.
+ * `encode` has it for live viewers: the frame rate of a recording may vary, and no viewer waits for the next frame.
  */
 const GRAPH = `
 graph: clip

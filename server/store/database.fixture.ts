@@ -18,7 +18,7 @@ export interface TestDatabase {
 
 export const DATABASE_LIMITS: Config["database"] = {
   url: null,
-  // Each of them plans every query anew.
+  // Each of them plans every query again.
   connections: 4,
   start_seconds: 60,
   statement_seconds: 20,
@@ -43,7 +43,7 @@ interface SharedServer {
 
 async function openShared(): Promise<SharedServer> {
   const { url, close } = await testPostgres({ max_connections: String(SHARED_CONNECTIONS) });
-  // A database can be copied while nobody is connected to it.
+  // A database can be copied while it has no connections.
   const address = { ...readDatabaseUrl(url), database: "template1" };
   const admin = connectClient(address, { ...DATABASE_LIMITS, connections: 1 }, silentLog, testKeyring);
   return {

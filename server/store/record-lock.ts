@@ -10,7 +10,7 @@ export async function lockRecord(sql: Sql, name: string, work: () => Promise<voi
       isDone = true;
     });
   } catch (error) {
-    // The lock was lost after the work was done: that is no fault of the request.
+    // The lock was lost after the work was done: the request has not failed.
     if (!isDone) throw error;
   }
 }

@@ -34,7 +34,7 @@ export interface OffsetEstimate {
   readonly method: OffsetMethod;
 }
 
-/** A user who reads a clock in the video can tell half a second. */
+/** A user who reads a clock in the video sees a difference of half a second. */
 const GIVEN_ERROR_MS = 250;
 /** Containers state whole seconds; some programs the second in which the recording ended its first part. */
 const CREATION_ERROR_MS = 700;
@@ -69,6 +69,6 @@ function findRecording({ recordings }: TelemetryTimes, { durationMs }: VideoTime
   const difference = ({ fromMs, toMs }: RecordedSpan): number => Math.abs(toMs - fromMs - (durationMs ?? 0));
   const [best, next] = [...recordings].sort((a, b) => difference(a) - difference(b));
   if (best === undefined || next === undefined) return best ?? null;
-  // Two that are equally long are not told apart.
+  // Two that are equally long cannot be distinguished.
   return durationMs !== null && difference(next) - difference(best) > 1000 ? best : null;
 }

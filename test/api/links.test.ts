@@ -268,7 +268,7 @@ test("RTSP: the metadata of a camera that is pulled is in its recording, unit by
     for (const { download_url } of recording.segments) {
       const response = await fetch(`${download_url}&format=ts`);
       const { units: found, pictures } = readTs(Buffer.from(await response.arrayBuffer()));
-      // From then on, a frame has the time of its unit; those of the last units may not have been recorded any more.
+      // From then on, a frame has the time of its unit; those of the last units may not have been recorded.
       const endUs = Math.max(...pictures) + 5000;
       const paired = found.slice(Math.max(0, 90 - indices.length)).filter(({ ptsUs }) => (ptsUs ?? 0) < endUs);
       assert.ok(paired.length > 0 || found.length < 90, `${found.length} units up to ${endUs} µs`);

@@ -208,7 +208,7 @@ async function decodeCodes(bytes: Uint8Array): Promise<{ readonly codes: number[
   return { codes, times: times.map((line) => Number.parseFloat(line) * 1000) };
 }
 
-/** A shorter step between two frames is no gap, a longer one always is; between them it depends on the usual step. */
+/** A shorter step between two frames is not a gap, a longer one always is; between them it depends on the usual step. */
 const GAP_MS = [500, 2_000] as const;
 const CLIP_VIEW = new URL("clip-view.js", import.meta.url);
 

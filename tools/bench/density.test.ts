@@ -5,7 +5,7 @@ import { findMost, holds, isMachineIdle } from "./density.ts";
 
 const WELL = { p95Ms: 200, fps: 25, inferences: 5, dropped: 0, cores: 0.3, others: 0, memoryMb: [] };
 
-/** A machine that carries so many streams, and the numbers that were tried on it. */
+/** A machine that carries this number of streams, and the numbers that were tried on it. */
 function machine(most: number) {
   const tried: number[] = [];
   const run = async (streams: number) => {

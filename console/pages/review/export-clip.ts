@@ -97,7 +97,7 @@ const Progress = ({ job: { state, progress } }: { job: Clip }) => html`
   <label>${state === "queued" ? "Queued" : "Rendering"}<progress max="1" value=${progress}></progress></label>
 `;
 
-/** Resolves when the clip is ready. A clip that nobody waits for any longer is deleted. */
+/** Resolves when the clip is ready. A clip that is not awaited any longer is deleted. */
 async function runJob(body: NewClip, signal: AbortSignal, onChange: (job: Clip) => void): Promise<Clip> {
   let job = await windhover.renderClip({ body }, { signal });
   try {

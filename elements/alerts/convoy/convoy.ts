@@ -199,7 +199,7 @@ class ConvoyWatch implements Evaluator {
     one.direction = findDirection(stay) ?? one.direction;
     one.members = order(stay, one.direction);
     for (const { id } of one.members) taken.add(id);
-    // Not seen any more, or in another convoy now.
+    // Not seen now, or in another convoy.
     const lost = last.filter(({ id }) => !idsOf(present).includes(id));
     const change = {
       joined: idsOf(joined),

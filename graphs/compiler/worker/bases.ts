@@ -1,4 +1,4 @@
-/** Installed graphs that a client's graph is based on: their digests tell whether it still compiles to the same. */
+/** Installed graphs that a client's graph is based on: their digests show whether it still compiles to the same. */
 import { createHash } from "node:crypto";
 import type { Elements } from "../../../elements/element.ts";
 import { readGraph } from "../extend-document.ts";
