@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
 import { test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { FrameCount } from "../../graphs/runtime/frame-count.ts";
 import type { StepStats } from "../../graphs/runtime/stats.ts";
+import { collector, compiledLaunch, start } from "../../test/graph.fixture.ts";
+import { Terminal } from "../terminal.ts";
 import { formatTime } from "../text.ts";
-import { formatProgress, formatStats } from "./status.ts";
+import { formatProgress, formatStats, Status } from "./status.ts";
 
 const plain = (_: unknown, text: string): string => text;
 const PROGRESS = { elapsedMs: 2000, frames: 50, fps: 25, positionNs: 1_000_000_000n, durationNs: 4_000_000_000n };
@@ -63,4 +68,24 @@ test("drops columns on a narrow screen, the drops last", () => {
     "step    fps  queue  drops",
     "stage  25.0    3/8      7",
   ]);
+});
+
+test("the last readings of a short run are shown, however long its pipeline takes to close", async () => {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const extra = [collector(() => {})];
+  let status: Status | null = null;
+  const line = 'source uri="test:ball?width=64&height=48&frames=5" pace=fast ! decode ! collect';
+  const graph = await start(compiledLaunch(line, ...extra), extra, {
+    onBuilt: (_pipeline, _segments, _origins, built) => {
+      // It is `running` until it has closed.
+      const closing = { pipeline: built.pipeline, segments: () => built.segments(), state: "running" } as typeof built;
+      const settings = { stats: true, json: false, quiet: false };
+      status = new Status(closing, new FrameCount(), settings, new Terminal(out, err, {}));
+    },
+    onClosing: () => status?.lastReading(),
+  });
+  assert.equal((await graph.ended).state, "finished");
+  await wait(600); // two readings of the closed pipeline
+  (status as Status | null)?.close();
+  assert.match(String(err.read()), /^step +element +fps[^]*^collect +[\d.]+/m);
 });

@@ -72,7 +72,10 @@ export class Status {
   }
 
   #readStats(): void {
-    this.#table = this.#stats?.read() ?? [];
+    const table = this.#stats?.read() ?? [];
+    // A pipeline that closes has no readings: the last one is kept.
+    if (table.length === 0) return;
+    this.#table = table;
     this.#readings += 1;
     this.#readMs = performance.now();
     this.#shown = false;

@@ -81,9 +81,12 @@ setTimeout(() => {
   if (runner?.isIdle !== true) return;
   warmUp({ elements, registry });
   loadPlugins();
-  for (const element of elements.values()) element.preload?.().catch(() => {}); // reported when it is created
   // An element that cannot warm up reports the reason when it is created.
-  for (const element of elements.values()) element.warmUp?.().then(addWarm, () => {});
+  const loading = [...elements.values()].flatMap((element) => [
+    element.preload?.(),
+    element.warmUp?.().then(addWarm),
+  ]);
+  Promise.allSettled(loading).then(() => freeStartMemory(releaseMemory));
 }, WARM_UP_MS).unref();
 
 await runner.over;
