@@ -87,5 +87,5 @@ test("the last readings of a short run are shown, however long its pipeline take
   assert.equal((await graph.ended).state, "finished");
   await wait(600); // two readings of the closed pipeline
   (status as Status | null)?.close();
-  assert.match(String(err.read()), /^step +element +fps[^]*^collect +[\d.]+/m);
+  assert.match(String(err.read()), /^step +element +fps[\s\S]*^collect +[\d.]+/m);
 });

@@ -82,10 +82,7 @@ setTimeout(() => {
   warmUp({ elements, registry });
   loadPlugins();
   // An element that cannot warm up reports the reason when it is created.
-  const loading = [...elements.values()].flatMap((element) => [
-    element.preload?.(),
-    element.warmUp?.().then(addWarm),
-  ]);
+  const loading = [...elements.values()].flatMap((element) => [element.preload?.(), element.warmUp?.().then(addWarm)]);
   Promise.allSettled(loading).then(() => freeStartMemory(releaseMemory));
 }, WARM_UP_MS).unref();
 
