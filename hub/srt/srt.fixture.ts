@@ -26,13 +26,22 @@ export const srtUrl = (port: number, id: string, more = ""): string => `srt://12
 export const publishFile = (file: string, url: string): Promise<Outcome> =>
   ffmpeg("-re", "-i", file, "-c", "copy", "-f", "mpegts", "-linger", "5", url);
 
-/** GStreamer takes the stream id as a property. */
-export const publishByGst = (file: string, port: number, id: string): Promise<Outcome> =>
-  runProgram("gst-launch-1.0", [
-    ...["-q", "filesrc", `location=${file}`, "!", "flvdemux", "name=demux"],
-    ...["mpegtsmux", "name=mux", "alignment=7", "!", "srtsink", `uri=srt://127.0.0.1:${port}`, `streamid=${id}`],
-    ...["demux.video", "!", "queue", "!", "h264parse", "config-interval=-1", "!", "mux."],
-  ]);
+/**
+ * GStreamer takes the stream id as a property, and closes without waiting for what it has not sent: the live source keeps
+ * it running until it is ended.
+ */
+export const publishByGst = (file: string, port: number, id: string, ended: AbortSignal): Promise<Outcome> =>
+  runProgram(
+    "gst-launch-1.0",
+    [
+      ...["-q", "filesrc", `location=${file}`, "!", "flvdemux", "name=demux"],
+      ...["mpegtsmux", "name=mux", "alignment=7", "!", "srtsink", `uri=srt://127.0.0.1:${port}`, `streamid=${id}`],
+      ...["demux.video", "!", "queue", "!", "h264parse", "config-interval=-1", "!", "mux."],
+      ...["audiotestsrc", "is-live=true", "!", "fakesink"],
+    ],
+    ended,
+    "SIGINT",
+  );
 
 /** srt-live-transmit reads MPEG-TS from a UDP port, to which ffmpeg sends. */
 export async function publishByTransmit(file: string, port: number, id: string): Promise<Outcome> {
