@@ -2,10 +2,17 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Type } from "typebox";
 import { ServiceError } from "../service-error.ts";
-import { testDatabase } from "../store/database.fixture.ts";
-import { define, openApp } from "./app.fixture.ts";
+import { DATABASE_LIMITS, testDatabase } from "../store/database.fixture.ts";
+import type { User } from "../user.ts";
+import { define, makeUser, openApp } from "./app.fixture.ts";
 
 const database = await testDatabase();
+const users = new Map<string, User>();
+const userOf = (key: string): User => {
+  const user = users.get(key) ?? makeUser(key);
+  users.set(key, user);
+  return user;
+};
 const UUID = "01890000-0000-7000-8000-000000000001";
 /** `seen` is changed by the service, `alias` by clients. */
 const record = { uuid: UUID, alias: "gate", note: "x".repeat(2000), seen: 0 };
@@ -28,7 +35,7 @@ const app = await openApp(
     define("PATCH", PATH, "changeThing", {
       ...{ summary: "Change", answers, body: Type.Object({ alias: Type.String({ maxLength: 100 }) }) },
       async handle({ body }) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await database.sql`select pg_sleep(0.02)`;
         record.alias = body.alias;
         return { status: 200, body: { ...record } };
       },
@@ -41,7 +48,7 @@ const app = await openApp(
       },
     }),
   ],
-  { sql: database.sql },
+  { sql: database.sql, authenticate: async (key) => userOf(key ?? "") },
 );
 after(async () => {
   await app.close(0);
@@ -97,6 +104,17 @@ test("of clients that change the same version at once, one succeeds", async () =
   const answers = await Promise.all([1, 2, 3, 4].map((i) => call("PATCH", { "if-match": tag }, `client ${i}`)));
   const statuses = answers.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [200, 412, 412, 412]);
+});
+
+test("changes of more keys at once than the database has connections do not wait for each other's connections", {
+  timeout: 30_000,
+}, async () => {
+  const keys = Array.from({ length: DATABASE_LIMITS.connections + 2 }, (_, i) => `key${i}`);
+  const answers = await Promise.all(keys.map((api_key) => call("PATCH", { "if-match": "*", api_key }, "gate")));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    keys.map(() => 200),
+  );
 });
 
 test("a record that does not exist is 404", async () => {

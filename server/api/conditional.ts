@@ -65,13 +65,14 @@ export function isUnchanged({ raw, headers }: ApiCall, tag: string | undefined):
   return listTags(known).some((each) => each === "*" || each === tag);
 }
 
-/** Changes with `If-Match` at a time, one per key: each has a connection to the database of its own. */
+/** Changes with `If-Match` at a time, one per key. */
 const MAX_LOCKS = 4;
 const WAIT_MS = 10_000;
 
 /** `sql` null: changes of the same record are not serialised. */
 export function expectMatches(sql: Sql | null): (endpoint: AnyEndpoint, path: RoutePath) => ApiMiddleware | null {
-  const slots = new FairSlots(MAX_LOCKS);
+  // Each holds a connection to the database, and needs another for its work.
+  const slots = new FairSlots(sql === null ? 0 : Math.max(1, Math.min(MAX_LOCKS, Math.floor(sql.options.max / 2))));
   return (endpoint, path) => {
     const get = path.routes.get("GET")?.endpoint;
     if (get === undefined || !isConditional(endpoint, [get])) return null;
