@@ -39,8 +39,7 @@ export async function openPgBouncer(
   writeFileSync(users, `"${user}" ""\n`, { mode: 0o644 });
   const changed = {
     ...{ listen_addr: "127.0.0.1", listen_port: String(port), auth_type: "trust", auth_file: users },
-    // PostgreSQL starts a session in a few milliseconds, but on a busy machine it can take longer than the shipped 3 s.
-    ...{ server_connect_timeout: "60", ...settings },
+    ...settings,
   };
   const file = join(folder, "pgbouncer.ini");
   writeFileSync(file, describe(readFileSync(SHIPPED, "utf8"), { host, user, database }, changed));

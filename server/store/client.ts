@@ -112,7 +112,27 @@ export function connectClient(address: Address, limits: Config["database"], log:
       ...address.parameters,
     },
   });
-  return forgetLostTransactions(client as unknown as Sql);
+  const sql = forgetLostTransactions(client as unknown as Sql);
+  return address.isPooled ? withoutPipelines(sql) : sql;
+}
+
+/**
+ * A connection gets a statement only when it has answered the last one. The client describes statements with parameters
+ * first: sent behind another statement, PgBouncer may pass the session on between the two answers, and this one is never
+ * answered (pgbouncer/pgbouncer#759). `max_pipeline: 0` would do the same, but transactions fail with it (in 3.4.9).
+ */
+const withoutPipelines = (client: Sql): Sql =>
+  new Proxy(client, {
+    apply(target, self, given) {
+      const query: unknown = Reflect.apply(target as unknown as () => unknown, self, given);
+      // Called when it is sent; false: the connection takes no other until then.
+      if (query instanceof Promise) (query as unknown as Sendable).options.onexecute = () => false;
+      return query;
+    },
+  });
+
+interface Sendable {
+  readonly options: { onexecute?: () => boolean };
 }
 
 /** The database is not available. The message is complete: shown without a stack. */

@@ -1,6 +1,7 @@
 /** Nodes that reach the database through PgBouncer in transaction mode, with fewer connections than nodes need at once. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import type { SourceRecord } from "../../../schemas/api/sources.ts";
 import { connectClient, DatabaseFault } from "../../../server/store/client.ts";
 import { DATABASE_LIMITS, silentLog, testPostgres } from "../../../server/store/database.fixture.ts";
@@ -16,6 +17,8 @@ import { databaseUrl, first, bouncer as found, second, yard } from "./two-nodes.
 const KEY = "ab".repeat(32);
 /** Connections to PostgreSQL: statements of a client meet sessions of others all the time. */
 const SESSIONS = "2";
+/** Turns a hang into a failure. */
+const LIMIT_MS = 30_000;
 
 describe("through PgBouncer", { skip: pgbouncerIsMissing }, () => {
   if (found === null) return;
@@ -44,6 +47,19 @@ describe("through PgBouncer", { skip: pgbouncerIsMissing }, () => {
       sums,
       sums.map((_, i) => (i + 1) * 2),
     );
+  });
+
+  test("every statement is answered, however many wait for a connection", async () => {
+    const { url } = await openPgBouncer(databaseUrl, { default_pool_size: SESSIONS, query_wait_timeout: "60" });
+    const sql = connectClient(readDatabaseUrl(url), { ...DATABASE_LIMITS, connections: 2 }, silentLog, testKeyring);
+    after(() => sql.end({ timeout: 0 }));
+    const answered = (async () => {
+      for (let round = 0; round < 50; round++)
+        await Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? sql`select 1` : sql`select ${i}::int`)));
+      return true;
+    })();
+    const isOver = wait(LIMIT_MS, false, { ref: false });
+    assert.ok(await Promise.race([answered, isOver]), "statements have no answer");
   });
 
   test("without pgbouncer=true the start is rejected with the reason", async () => {
