@@ -1,6 +1,6 @@
 /**
  * A reporter for `node --test`: the spec reporter of Node, with places in sources instead of bundles. Only what is printed is
- * translated: with `--enable-source-maps`, each test process would read the maps of all its code, for stacks that are never printed.
+ * translated: with `--enable-source-maps`, each test process would read the maps of all its code, for stacks never printed.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";

@@ -51,7 +51,7 @@ export class RequestScheduler {
     this.#immediate ??= setImmediate(() => this.#runOnce());
   }
 
-  /** Resolves when the client may run an expensive synchronous task on a number of bytes. */
+  /** Resolves when the client may run an expensive synchronous task on this many bytes. */
   scheduleExpensive(name: string, bytes: number): Promise<void> {
     return new Promise((resolve) =>
       this.schedule(name, () => {
