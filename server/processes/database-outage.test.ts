@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { until } from "../../test/watch.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { silentLog } from "../store/database.fixture.ts";
 import { type Database, openDatabase } from "../store/database.ts";
@@ -23,9 +25,11 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Resolves when its end is noticed: a statement that is sent before can be lost with its connection. */
 async function killDatabase(): Promise<void> {
   const [pid] = (await readFile(join(folder, "postgres/data/postmaster.pid"), "utf8")).split("\n");
   process.kill(Number(pid), "SIGKILL");
+  await until(() => !existsSync(`/proc/${pid}`));
 }
 
 test("processes run and restart while the database is down, and are stored when it is back", async () => {
