@@ -91,6 +91,7 @@ class RtmpSession {
   #received = 0;
   #acknowledged = 0;
   #window = WINDOW_BYTES;
+  readonly receive: (bytes: Buffer) => void;
 
   constructor(socket: Socket, deps: SessionDeps) {
     const { helloMs, unitBytes } = deps.settings.limits;
@@ -102,10 +103,7 @@ class RtmpSession {
     this.#handshake = new Handshake("server", (bytes) => socket.write(bytes));
     this.#timer = setTimeout(() => this.#cut(this.#describeSilence(helloMs / 1000), "debug"), helloMs);
     const guard = guardBy((error) => this.#fail(error));
-    socket.on(
-      "data",
-      guard((bytes: Buffer) => this.#receive(bytes)),
-    );
+    this.receive = guard((bytes) => this.#receive(bytes));
     // The "close" event follows.
     socket.on("error", () => {});
     socket.on(
@@ -126,12 +124,13 @@ class RtmpSession {
     if (this.#publication === null && this.#received > HELLO_BYTES) {
       throw new MediaError(`received ${HELLO_BYTES} bytes without a stream being published`);
     }
-    const rest = this.#handshake === null ? bytes : this.#handshake.push(bytes);
+    const rest = this.#handshake === null ? bytes : this.#handshake.push(Buffer.from(bytes));
     if (rest === null) return;
     this.#handshake = null;
     this.#acknowledge();
     this.#reader.push(rest);
     this.#readMessages();
+    this.#reader.keepRest();
   }
 
   #readMessages(): void {

@@ -221,9 +221,12 @@ export class Player implements Reader {
       this.missed++;
       return;
     }
-    this.#queue.push({ unit, timeUs: unit.ptsUs });
-    this.#queuedBytes += byteLength(unit);
-    this.flush();
+    if (this.#queue.length === 0 && this.delivery.hasRoom) this.#send(unit, unit.ptsUs);
+    else {
+      this.#queue.push({ unit, timeUs: unit.ptsUs });
+      this.#queuedBytes += byteLength(unit);
+      this.flush();
+    }
     this.#shed();
   }
 

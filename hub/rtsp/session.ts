@@ -99,12 +99,6 @@ class RtspSession {
     this.#socket = socket;
     const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
     this.#wire = { socket, isSecure: socket instanceof TLSSocket, address, touch };
-    socket.on("data", (chunk) => {
-      if (this.#isClosing) return;
-      this.#activeAtMs = performance.now();
-      this.#reader.push(chunk);
-      this.#readItems();
-    });
     socket.on(
       "drain",
       this.#guard(() => this.#player?.flush()),
@@ -119,6 +113,14 @@ class RtspSession {
         this.#end("the connection was closed");
       }),
     );
+  }
+
+  receive(bytes: Buffer): void {
+    if (this.#closeAtMs !== null) return;
+    this.#activeAtMs = performance.now();
+    this.#reader.push(bytes);
+    this.#readItems();
+    this.#reader.keepRest();
   }
 
   readonly tick = this.#guard((nowMs: number): void => {
@@ -179,7 +181,7 @@ class RtspSession {
   }
 
   readonly #readItems = this.#guard((): void => {
-    while (!this.#isBusy && !this.#isClosing) {
+    while (!this.#isBusy && this.#closeAtMs === null) {
       const item = this.#reader.next();
       if (item === null) return;
       this.#handle(item);

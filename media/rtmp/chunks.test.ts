@@ -13,11 +13,15 @@ function openReader(limits = LIMITS): ChunkReader {
   return reader;
 }
 
+/** The memory of an input is overwritten after it was read. */
 function readAll(reader: ChunkReader, ...inputs: readonly Uint8Array[]): Message[] {
   const messages: Message[] = [];
   for (const input of inputs) {
-    reader.push(Buffer.from(input));
+    const memory = Buffer.from(input);
+    reader.push(memory);
     for (let message = reader.next(); message !== null; message = reader.next()) messages.push(message);
+    reader.keepRest();
+    memory.fill(0xee);
   }
   return messages;
 }

@@ -65,6 +65,13 @@ export class ChunkReader {
     this.#offset = 0;
   }
 
+  /** Copies what is left of the last bytes, so that their memory can be used again. */
+  keepRest(): void {
+    const rest = this.#pending.length - this.#offset;
+    this.#pending = rest === 0 ? NO_BYTES : Buffer.from(this.#pending.subarray(this.#offset));
+    this.#offset = 0;
+  }
+
   /** The next complete message, in order of completion; null: more bytes are needed. */
   next(): Message | null {
     for (;;) {

@@ -25,26 +25,34 @@ export interface PacketSet {
 }
 
 const HEAD_BYTES = INTERLEAVED_BYTES + RTP_HEADER_BYTES;
-const packetCache = new WeakMap<AccessUnit, PacketSet>();
 
-/** Created once for all receivers. */
+/** A larger unit has a buffer of its own. */
+const SHARED_BYTES = 262_144;
+let shared: Buffer | null = null;
+let last: { readonly unit: AccessUnit; readonly packets: PacketSet } | null = null;
+
+/**
+ * Created once for all receivers, which get a unit one after the other. To be copied at once: the packets of the next unit are
+ * in the same memory.
+ */
 export function packetsOf(unit: AccessUnit, { video }: Pick<Tracks, "video">): PacketSet {
-  const cached = packetCache.get(unit);
-  if (cached !== undefined) return cached;
+  if (last?.unit === unit) return last.packets;
+  shared ??= Buffer.allocUnsafeSlow(SHARED_BYTES);
   const packets = layOut(
     unit.kind === "video"
       ? payloadNals(codecOf(video), unit.parts, PAYLOAD_BYTES)
       : unit.parts.flatMap((frame) => payloadAac(frame, PAYLOAD_BYTES)),
+    shared,
   );
-  packetCache.set(unit, packets);
+  last = { unit, packets };
   return packets;
 }
 
-/** The last packet has the marker. */
-export function layOut(payloads: readonly RtpPayload[]): PacketSet {
+/** The last packet has the marker. `target` is used if it is large enough. */
+export function layOut(payloads: readonly RtpPayload[], target?: Buffer): PacketSet {
   let size = 0;
   for (const payload of payloads) size += HEAD_BYTES + payloadLength(payload);
-  const bytes = Buffer.allocUnsafe(size);
+  const bytes = target === undefined || size > target.length ? Buffer.allocUnsafe(size) : target.subarray(0, size);
   const starts: number[] = [];
   let at = 0;
   for (const payload of payloads) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { MessageReader, RtspError, type RtspItem, writeRequest, writeResponse } from "./message.ts";
 
@@ -38,6 +39,33 @@ test("messages and packets are found however the bytes are cut", () => {
       const cuts = [0, ...places.sort((a, b) => a - b), SESSION.length];
       const chunks = cuts.slice(1).map((end, i) => SESSION.subarray(cuts[i], end));
       assert.deepEqual(readAll(chunks).map(plain), whole);
+    }),
+  );
+});
+
+test("the memory of the bytes can be used again after `keepRest`, wherever they are cut", () => {
+  const whole = readAll([SESSION]).map(plain);
+  const memory = Buffer.alloc(SESSION.length);
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: SESSION.length }), { maxLength: 20 }), fc.nat(3), (places, most) => {
+      const cuts = [0, ...places.sort((a, b) => a - b), SESSION.length];
+      const reader = new MessageReader();
+      const requests: RtspItem[] = [];
+      const items = cuts.slice(1).flatMap((end, i) => {
+        const found: ReturnType<typeof plain>[] = [];
+        reader.push(memory.subarray(0, SESSION.copy(memory, 0, cuts[i], end)));
+        // A session reads no further while it answers a request, which it still has then.
+        for (let item = reader.next(); item !== null; item = found.length < most ? reader.next() : null) {
+          found.push(plain(item));
+          if (item.kind === "request") requests.push(item);
+        }
+        reader.keepRest();
+        memory.fill(0xee);
+        return found;
+      });
+      for (let item = reader.next(); item !== null; item = reader.next()) items.push(plain(item));
+      assert.deepEqual(items, whole);
+      for (const request of requests) assert.ok(whole.some((one) => isDeepStrictEqual(one, plain(request))));
     }),
   );
 });

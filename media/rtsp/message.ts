@@ -92,8 +92,12 @@ const REQUEST = /^([A-Z_]{1,32}) (\S+) (RTSP|HTTP)\/(\d+)\.(\d+)$/;
 const RESPONSE = /^RTSP\/(\d+)\.\d+ (\d{3})(?: (.*))?$/;
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}):(.*)$/;
 
+const NO_BYTES = Buffer.alloc(0);
+
 export class MessageReader {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = NO_BYTES;
+  /** They are in the memory of the last chunk. */
+  #isLent = false;
   /** Where the next item starts. Moved by packets, of which one chunk has many; messages cut the bytes. */
   #at = 0;
   /** No empty line ends before this position. */
@@ -102,8 +106,18 @@ export class MessageReader {
   #needed = 1;
 
   push(chunk: Buffer): void {
-    this.#bytes = this.#at === this.#bytes.length ? chunk : Buffer.concat([this.#bytes.subarray(this.#at), chunk]);
+    this.#isLent = this.#at === this.#bytes.length;
+    this.#bytes = this.#isLent ? chunk : Buffer.concat([this.#bytes.subarray(this.#at), chunk]);
     this.#at = 0;
+  }
+
+  /** Copies what is left of the last chunk, so that its memory can be used again. */
+  keepRest(): void {
+    if (!this.#isLent) return;
+    const rest = this.#bytes.length - this.#at;
+    this.#bytes = rest === 0 ? NO_BYTES : Buffer.from(this.#bytes.subarray(this.#at));
+    this.#at = 0;
+    this.#isLent = false;
   }
 
   /** The next item; null: more bytes are needed. After it has thrown an `RtspError`, the reader must not be used. */
@@ -140,7 +154,7 @@ export class MessageReader {
     const headers = readHeaders(lines.slice(0, -2));
     const end = headBytes + readLength(headers);
     if (this.#bytes.length < end) return this.#await(end);
-    const body = this.#bytes.subarray(headBytes, end);
+    const body = Uint8Array.from(this.#bytes.subarray(headBytes, end));
     this.#consume(end);
     return readFirst(first, headers, body);
   }

@@ -14,6 +14,8 @@ import { type Relay, startHub, startNginx } from "./media/relays.ts";
 const PUBLISHERS = [1, 4, 8];
 const PLAYERS = 2;
 const WARM_MS = 1000;
+/** Streams last for minutes or days: V8 compiles some functions again for the first seconds of each. */
+const SETTLED_MS = 10_000;
 const MEASURED_MS = 4000;
 /** Latency that the relay may add, in milliseconds. */
 const LIMIT_MS = 10;
@@ -170,7 +172,7 @@ async function measure(
     }),
   );
   const stops = await Promise.all(players);
-  await sleep(WARM_MS);
+  await sleep(SETTLED_MS);
   const sentBefore = countSent(pumps);
   isMeasuring = true;
   const cpuPercent = (await measureCpu(relay.pid, forMs)) - idlePercent;
