@@ -6,6 +6,7 @@ import { request } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { findFreePort } from "../test/ports.fixture.ts";
 import { ForkedHub, type HubOptions } from "./hub.fixture.ts";
 import { makeFlv } from "./rtmp/clips.fixture.ts";
 
@@ -69,19 +70,23 @@ test("accepts RTSP and RTMP publishers, reports, counts and records their stream
 });
 
 test("after a kill, the next hub uses the same ports and finishes the recordings", async (t) => {
-  const killed = await open(t, { decide: () => ({ refusal: null, recording: "rec-1" }) });
+  const rtsp = { host: "127.0.0.1", port: await findFreePort() };
+  const rtmp = { host: "127.0.0.1", port: await findFreePort() };
+  const killed = await open(t, {
+    decide: () => ({ refusal: null, recording: "rec-1" }),
+    settings: { rtsp, rtmp },
+  });
   publish(t, await killed.rtmp("anna/drone"));
   await killed.next("segment", ({ segment }) => segment.durationMs > 900);
-  const { rtspPort, rtmpPort } = await killed.ports();
   killed.child.kill("SIGKILL");
   assert.equal(await killed.exited, "SIGKILL");
   const toldMs = killed.all("segment").at(-1)?.segment.durationMs ?? 0;
   const next = await open(t, {
     folder: killed.folder,
-    settings: { rtsp: { host: "127.0.0.1", port: rtspPort }, rtmp: { host: "127.0.0.1", port: rtmpPort } },
+    settings: { rtsp, rtmp },
   });
   const ready = await next.ports();
-  assert.deepEqual([ready.rtspPort, ready.rtmpPort], [rtspPort, rtmpPort]);
+  assert.deepEqual([ready.rtspPort, ready.rtmpPort], [rtsp.port, rtmp.port]);
   const { detail, recording } = await next.next("recorded");
   assert.deepEqual([recording, detail], ["rec-1", "the media server was restarted"]);
   assert.ok((next.all("segment").at(-1)?.segment.durationMs ?? 0) >= toldMs);

@@ -27,6 +27,13 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
+/** Settings of a media hub that is restarted. */
+export async function findHubPorts(prefix = ""): Promise<Record<string, string>> {
+  const settings: Record<string, string> = {};
+  for (const name of ["RTSP_PORT", "RTMP_PORT", "SRT_PORT"]) settings[prefix + name] = String(await findFreePort());
+  return settings;
+}
+
 export const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

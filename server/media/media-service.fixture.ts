@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../schemas/config.ts";
+import { findHubPorts } from "../../test/ports.fixture.ts";
 import { makeConfig, openApp, type TestApp } from "../api/app.fixture.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { recordingSettingEndpoints } from "../api/evidence.ts";
@@ -92,9 +93,7 @@ export class MediaService {
     const dataDir = await mkdtemp(join(tmpdir(), "windhover-media-"));
     const defaults = {
       DATA_DIR: dataDir,
-      RTSP_PORT: "0",
-      RTMP_PORT: "0",
-      SRT_PORT: "0",
+      ...(await findHubPorts()),
       RECORDINGS_RESERVE_BYTES: "0",
     };
     const config = makeConfig({ ...defaults, ...settings });

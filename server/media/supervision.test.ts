@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Deadline } from "../../ipc/channel.ts";
 import { HUB_PROTOCOL } from "../../schemas/hub.ts";
+import { findHubPorts } from "../../test/ports.fixture.ts";
 import { poll } from "../../test/watch.fixture.ts";
 import { makeConfig } from "../api/app.fixture.ts";
 import { backoff } from "../async/timing.ts";
@@ -51,7 +52,7 @@ function open(entry: URL, limits: Partial<typeof LIMITS> = {}, settings: Readonl
 }
 
 test("restarts a hub that hangs, on the same ports", async () => {
-  const { opening, reports, losses } = open(REAL, { silentMs: 2_000 });
+  const { opening, reports, losses } = open(REAL, { silentMs: 2_000 }, await findHubPorts());
   const hub = await opening;
   try {
     await poll("it has repaired recordings", () => reports.includes("repaired"));

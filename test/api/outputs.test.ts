@@ -14,6 +14,7 @@ import type { SourceRecord } from "../../schemas/api/sources.ts";
 import { repeatClip } from "../graph.fixture.ts";
 import { playWithGst } from "../gst-player.fixture.ts";
 import { nginxIsMissing, openNginx } from "../nginx-rtmp.fixture.ts";
+import { findHubPorts } from "../ports.fixture.ts";
 import { poll } from "../watch.fixture.ts";
 import { createKey, listOpenFiles, MASTER_KEY, TestService, uploadVideo } from "./service.fixture.ts";
 
@@ -25,7 +26,11 @@ const FPS = 10;
 const FROZEN_SECONDS = 1;
 
 const service = await TestService.start({
-  env: { WINDHOVER_RECORDINGS_RESERVE_BYTES: "0", WINDHOVER_MEDIA_FROZEN_SECONDS: String(FROZEN_SECONDS) },
+  env: {
+    ...(await findHubPorts("WINDHOVER_")),
+    WINDHOVER_RECORDINGS_RESERVE_BYTES: "0",
+    WINDHOVER_MEDIA_FROZEN_SECONDS: String(FROZEN_SECONDS),
+  },
 });
 after(() => service.close());
 const part = join(service.folder.path, "part.mp4");
