@@ -6,7 +6,7 @@ import { request } from "node:http";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
-import { findFreePort } from "../test/ports.fixture.ts";
+import { findHubPorts } from "../test/ports.fixture.ts";
 import { ForkedHub, type HubOptions } from "./hub.fixture.ts";
 import { makeFlv } from "./rtmp/clips.fixture.ts";
 
@@ -70,8 +70,9 @@ test("accepts RTSP and RTMP publishers, reports, counts and records their stream
 });
 
 test("after a kill, the next hub uses the same ports and finishes the recordings", async (t) => {
-  const rtsp = { host: "127.0.0.1", port: await findFreePort() };
-  const rtmp = { host: "127.0.0.1", port: await findFreePort() };
+  const { RTSP_PORT, RTMP_PORT } = await findHubPorts();
+  const rtsp = { host: "127.0.0.1", port: Number(RTSP_PORT) };
+  const rtmp = { host: "127.0.0.1", port: Number(RTMP_PORT) };
   const killed = await open(t, {
     decide: () => ({ refusal: null, recording: "rec-1" }),
     settings: { rtsp, rtmp },

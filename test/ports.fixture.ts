@@ -29,9 +29,10 @@ export async function findFreePort(): Promise<number> {
 
 /** Settings of a media hub that is restarted. */
 export async function findHubPorts(prefix = ""): Promise<Record<string, string>> {
-  const settings: Record<string, string> = {};
-  for (const name of ["RTSP_PORT", "RTMP_PORT", "SRT_PORT"]) settings[prefix + name] = String(await findFreePort());
-  return settings;
+  const names = ["RTSP_PORT", "RTMP_PORT", "SRT_PORT"];
+  const ports = new Set<number>();
+  while (ports.size < names.length) ports.add(await findFreePort());
+  return Object.fromEntries([...ports].map((port, i) => [prefix + names[i], String(port)]));
 }
 
 export const isListening = (port: number): Promise<boolean> =>

@@ -1,6 +1,6 @@
 /**
  * RTSP 1.0 messages (RFC 2326): types, writers, and a reader that finds messages and interleaved packets in a byte stream.
- * Header names are in lower case. The reader's memory is limited for any input; frames and bodies share the input's bytes.
+ * Header names are in lower case. The reader's memory is limited for any input; frames share the input's bytes.
  */
 
 export type Headers = ReadonlyMap<string, string>;
@@ -154,7 +154,7 @@ export class MessageReader {
     const headers = readHeaders(lines.slice(0, -2));
     const end = headBytes + readLength(headers);
     if (this.#bytes.length < end) return this.#await(end);
-    const body = Uint8Array.from(this.#bytes.subarray(headBytes, end));
+    const body = Buffer.from(this.#bytes.subarray(headBytes, end));
     this.#consume(end);
     return readFirst(first, headers, body);
   }
