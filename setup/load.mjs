@@ -42,6 +42,8 @@ export async function load(name, source, libraries = [], { isLasting = false } =
   if (isLasting) {
     setBudget(BUDGET.lasting);
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+    // Otherwise the code of a protocol that nobody has used for some collections is compiled and optimised anew.
+    setFlagsFromString("--no-flush-bytecode");
   } else {
     postponeOptimising();
     setTimeout(() => setBudget(BUDGET.usual), START_MS).unref();

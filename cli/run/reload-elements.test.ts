@@ -259,11 +259,12 @@ test("a new property can be set in the graph once the element has it", async () 
   const body = `let { more } = properties;
     return { process(frame) { frame.write({ more }); }, update(next) { ({ more } = next); } };`;
   writeFileSync(file, elementText("plain", { properties: more, create: body }));
-  await run.until(({ stdout }) => stdout.includes('"more":1'));
-  assert.match(run.stderr, /^reloaded elements\/plain\/plain\.ts: 1 handler replaced$/m);
+  // What a run prints to one of its outputs can be read before what it has printed to the other one.
+  const untilPrinted = (value: string, report: RegExp) =>
+    run.until(({ stdout, stderr }) => stdout.includes(value) && report.test(stderr));
+  await untilPrinted('"more":1', /^reloaded elements\/plain\/plain\.ts: 1 handler replaced$/m);
   writeFileSync(join(folder, "graphs/mine.yaml"), graph("{ plain: { more: 7 } }"));
-  await run.until(({ stdout }) => stdout.includes('"more":7'));
-  assert.match(run.stderr, /^live plain\.more \(default\) → 7$/m);
+  await untilPrinted('"more":7', /^live plain\.more \(default\) → 7$/m);
   run.child.kill("SIGINT");
   const { code, lines, stderr } = await run.done;
   assert.equal(code, 0, stderr);

@@ -25,6 +25,17 @@ async function connect(): Promise<Sql> {
     }
 }
 
+/**
+ * Kills one part of PostgreSQL, which then ends all sessions.
+ * @returns when they have ended: a session that begins earlier would be lost in the next test
+ */
+async function kill(pid: number): Promise<void> {
+  const witness = await connect();
+  const ended = assert.rejects(witness`select pg_sleep(60)`);
+  process.kill(pid, "SIGKILL");
+  await ended;
+}
+
 const backendOf = async (tx: Pick<Sql, "unsafe">): Promise<number> =>
   (await tx.unsafe<{ pid: number }[]>("select pg_backend_pid() as pid"))[0]?.pid ?? assert.fail("no backend");
 
@@ -35,14 +46,18 @@ async function settle(): Promise<void> {
 
 test("a connection lost during a query fails the transaction, not the process", async () => {
   const sql = await connect();
+  let killed: Promise<void> | undefined;
   await assert.rejects(
     sql.begin(async (tx) => {
       const pid = await backendOf(tx);
-      setTimeout(() => process.kill(pid, "SIGKILL"), 50);
+      setTimeout(() => {
+        killed = kill(pid);
+      }, 50);
       await tx`select pg_sleep(60)`;
     }),
     { code: "CONNECTION_CLOSED" },
   );
+  await killed;
   await settle();
   assert.deepEqual(faults, []);
 });
@@ -54,9 +69,10 @@ test("rejects the next query of a transaction whose connection was lost", async 
     goOn = resolve;
   });
   let refused: unknown;
+  let killed: Promise<void> | undefined;
   await assert.rejects(
     sql.begin(async (tx) => {
-      process.kill(await backendOf(tx), "SIGKILL");
+      killed = kill(await backendOf(tx));
       await mayGoOn;
       try {
         await tx`select 1`;
@@ -68,6 +84,7 @@ test("rejects the next query of a transaction whose connection was lost", async 
     { code: "CONNECTION_CLOSED" },
   );
   goOn();
+  await killed;
   await settle();
   assert.deepEqual(faults, []);
   assert.match(String(refused), /the connection of this transaction was lost/);

@@ -14,8 +14,11 @@ import { type Relay, startHub, startNginx } from "./media/relays.ts";
 const PUBLISHERS = [1, 4, 8];
 const PLAYERS = 2;
 const WARM_MS = 1000;
-/** Streams last for minutes or days: V8 compiles some functions again for the first seconds of each. */
-const SETTLED_MS = 10_000;
+/**
+ * Frames before a measurement, of all streams together. Streams last for minutes or days, and V8 compiles some functions again
+ * when the first ones of another kind arrive, after about a thousand calls.
+ */
+const SETTLED_FRAMES = 1200;
 const MEASURED_MS = 4000;
 /** Latency that the relay may add, in milliseconds. */
 const LIMIT_MS = 10;
@@ -172,7 +175,7 @@ async function measure(
     }),
   );
   const stops = await Promise.all(players);
-  await sleep(SETTLED_MS);
+  await sleep((SETTLED_FRAMES / (FRAMES_PER_SECOND * publishers)) * 1000);
   const sentBefore = countSent(pumps);
   isMeasuring = true;
   const cpuPercent = (await measureCpu(relay.pid, forMs)) - idlePercent;
