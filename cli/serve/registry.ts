@@ -10,8 +10,8 @@ import { RegistryFile } from "../../graphs/compiler/registry-file.ts";
 import { cacheFolder } from "../../models/cache.ts";
 
 const PROGRAM = fileURLToPath(new URL("registry-program.mjs", import.meta.url));
-/** Of the lines of the file. */
-const FORMAT = 2;
+/** Of the lines of the file, and their order. */
+const FORMAT = 3;
 /** A cold machine with slow disks needs seconds. */
 const LIMIT_MS = 60_000;
 

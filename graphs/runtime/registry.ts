@@ -8,8 +8,9 @@ const described = new Map<string, FactoryInfo>();
 export function loadRegistry(): Registry {
   let summaries: readonly FactorySummary[] | undefined;
   return {
+    // By name: GStreamer's own order differs between a process that has examined the plugins and one that read its cache.
     list() {
-      summaries ??= listFactories() as FactorySummary[];
+      summaries ??= (listFactories() as FactorySummary[]).sort((a, b) => (a.name < b.name ? -1 : 1));
       return summaries;
     },
     get(name) {
