@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { loadRegistry } from "../../graphs/runtime/registry.ts";
 import { readRegistry, registryFile } from "./registry.ts";
 
@@ -24,6 +26,21 @@ afterEach(() => {
   else process.env.GST_REGISTRY_1_0 = before;
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a process that examines the plugins and one that reads GStreamer's cache describe them in the same words", () => {
+  const cache = join(folder, "examined.bin");
+  const program = fileURLToPath(new URL("registry-program.mjs", import.meta.url));
+  const describe = (into: string): string => {
+    const env = { ...process.env, GST_REGISTRY_1_0: cache, WINDHOVER_CACHE_DIR: join(folder, into) };
+    const file = execFileSync(process.execPath, [program], { env, encoding: "utf8", timeout: 60_000 }).trim();
+    assert.ok(file.startsWith(join(folder, into)), file);
+    return readFileSync(file, "utf8");
+  };
+  assert.equal(existsSync(cache), false);
+  const examined = describe("first");
+  assert.equal(existsSync(cache), true);
+  assert.ok(describe("second") === examined);
+});
 
 test("a copy of GStreamer's cache is the same one, as in an image, and a changed one is another", () => {
   const fileOf = (cache: string): string | null => {

@@ -143,18 +143,6 @@ Napi::Object summary(Napi::Env env, GstElementFactory* factory) {
   out.Set("klass", text(GST_ELEMENT_METADATA_KLASS));
   out.Set("plugin", plugin == nullptr ? "" : plugin);
   out.Set("rank", gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)));
-  auto pads = Napi::Array::New(env);
-  uint32_t count = 0;
-  for (const GList* at = gst_element_factory_get_static_pad_templates(factory); at != nullptr; at = at->next) {
-    auto* pad_template = static_cast<GstStaticPadTemplate*>(at->data);
-    auto pad = Napi::Object::New(env);
-    pad.Set("name", pad_template->name_template);
-    pad.Set("direction", pad_template->direction == GST_PAD_SRC ? "src" : "sink");
-    pad.Set("presence", pad_template->presence == GST_PAD_ALWAYS ? "always" : pad_template->presence == GST_PAD_SOMETIMES ? "sometimes" : "request");
-    pad.Set("caps", pad_template->static_caps.string == nullptr ? "ANY" : pad_template->static_caps.string);
-    pads.Set(count++, pad);
-  }
-  out.Set("pads", pads);
   return out;
 }
 
@@ -173,14 +161,33 @@ Napi::Object list_properties(Napi::Env env, GType type, bool of_pad) {
   return out;
 }
 
-// Only the pad templates of the class have the type of the pads, static templates do not.
-void add_pad_properties(Napi::Env env, Napi::Array pads, GstElementClass* klass) {
-  for (uint32_t i = 0; i < pads.Length(); i++) {
-    auto pad = pads.Get(i).As<Napi::Object>();
-    GstPadTemplate* pad_template = gst_element_class_get_pad_template(klass, pad.Get("name").ToString().Utf8Value().c_str());
-    GType type = pad_template == nullptr ? G_TYPE_NONE : GST_PAD_TEMPLATE_GTYPE(pad_template);
-    if (type != G_TYPE_NONE && type != GST_TYPE_PAD && g_type_is_a(type, GST_TYPE_PAD)) pad.Set("properties", list_properties(env, type, true));
+const GstStaticPadTemplate* find_static_template(GstElementFactory* factory, const gchar* name) {
+  for (const GList* at = gst_element_factory_get_static_pad_templates(factory); at != nullptr; at = at->next) {
+    auto* found = static_cast<GstStaticPadTemplate*>(at->data);
+    if (g_strcmp0(found->name_template, name) == 0) return found;
   }
+  return nullptr;
+}
+
+// In the order of the class: that of the factory is reversed in a process that has examined the plugin itself instead of
+// reading GStreamer's cache. Only the factory has the caps as their author wrote them, only the class the type of the pads.
+Napi::Array list_pads(Napi::Env env, GstElementFactory* factory, GstElementClass* klass) {
+  auto pads = Napi::Array::New(env);
+  uint32_t count = 0;
+  for (const GList* at = gst_element_class_get_pad_template_list(klass); at != nullptr; at = at->next) {
+    auto* pad_template = GST_PAD_TEMPLATE(at->data);
+    auto* written = find_static_template(factory, GST_PAD_TEMPLATE_NAME_TEMPLATE(pad_template));
+    if (written == nullptr) continue;
+    auto pad = Napi::Object::New(env);
+    pad.Set("name", written->name_template);
+    pad.Set("direction", written->direction == GST_PAD_SRC ? "src" : "sink");
+    pad.Set("presence", written->presence == GST_PAD_ALWAYS ? "always" : written->presence == GST_PAD_SOMETIMES ? "sometimes" : "request");
+    pad.Set("caps", written->static_caps.string == nullptr ? "ANY" : written->static_caps.string);
+    GType type = GST_PAD_TEMPLATE_GTYPE(pad_template);
+    if (type != G_TYPE_NONE && type != GST_TYPE_PAD && g_type_is_a(type, GST_TYPE_PAD)) pad.Set("properties", list_properties(env, type, true));
+    pads.Set(count++, pad);
+  }
+  return pads;
 }
 
 // The types between the element's own and GstElement, such as GstVideoAggregator and GstAggregator.
@@ -211,7 +218,7 @@ Napi::Value describe_factory(const Napi::CallbackInfo& info) {
   auto out = summary(env, loaded);
   GType type = gst_element_factory_get_element_type(loaded);
   auto* klass = static_cast<GstElementClass*>(g_type_class_ref(type));
-  add_pad_properties(env, out.Get("pads").As<Napi::Array>(), klass);
+  out.Set("pads", list_pads(env, loaded, klass));
   out.Set("bases", list_bases(env, type));
   g_type_class_unref(klass);
   out.Set("liveSource", is_live_source(loaded));
