@@ -4,6 +4,7 @@ import { after, before, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { framesOf, makeFilm, makeSound, withFolder } from "./film.fixture.ts";
+import { receiveLog, setLogLevels } from "./gstreamer.ts";
 import { aliveCounts } from "./handlers.ts";
 import {
   build,
@@ -36,6 +37,37 @@ before(async () => {
 after(async () => {
   done.open();
   await kept;
+});
+
+/** Frames that a videoflip has written, and the size of what leaves it. */
+async function flip(tags: string): Promise<{ written: number; size: string }> {
+  let written = 0;
+  let size = "";
+  receiveLog(({ message }) => {
+    if (message.includes("flipping")) written += 1;
+  });
+  setLogLevels("*:0,videoflip:6");
+  try {
+    const out = sink(({ format: { width, height } }) => {
+      size = `${width}x${height}`;
+    });
+    await play({
+      ...pictures(3),
+      tags: ["taginject", { tags }],
+      flip: ["videoflip", { "video-direction": "auto" }],
+      out: [out],
+    });
+  } finally {
+    receiveLog(null);
+    setLogLevels("0");
+  }
+  return { written, size };
+}
+
+test("videoflip writes only frames that have to be turned", NO_HANG, async () => {
+  assert.deepEqual(await flip("title=upright"), { written: 0, size: "64x48" });
+  assert.deepEqual(await flip("image-orientation=rotate-90"), { written: 3, size: "48x64" });
+  assert.deepEqual(await flip("image-orientation=rotate-180"), { written: 3, size: "64x48" });
 });
 
 const GOOD = chain({ ...pictures(3), out: ["fakesink"] });
