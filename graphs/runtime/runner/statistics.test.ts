@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanSegment } from "../../compiler/plan.ts";
 import { FileFrames, Statistics } from "./statistics.ts";
 
@@ -37,6 +38,25 @@ test("frames left are known with the duration and the frame rate", async () => {
   const live = new FileFrames();
   live.onFirstFrame({ ptsNs: 0n, durationNs: FRAME });
   assert.deepEqual([live.framesLost, live.leftAt(0n)], [0, {}]);
+});
+
+/** Without frames. */
+const idle = { meter: () => {}, meters: () => ({}) } as unknown as Parameters<Statistics["onBuilt"]>[0];
+const SEGMENT = {
+  name: "main",
+  nodes: [{ name: "first", factory: "queue", element: "stage" }],
+} as unknown as PlanSegment;
+
+test("the loop delay is the longest one since the last reading, and next to nothing in an idle process", async () => {
+  const statistics = new Statistics();
+  statistics.onBuilt(idle, [SEGMENT], ["first"]);
+  const read = () => statistics.read(null, [SEGMENT]).loop_delay_ms;
+  const busyUntilMs = performance.now() + 400;
+  while (performance.now() < busyUntilMs);
+  await sleep(150);
+  assert.ok(read() >= 200);
+  assert.equal(read(), 0);
+  statistics.close();
 });
 
 test("dropped frames include those of branches that were attached or detached while it runs", () => {

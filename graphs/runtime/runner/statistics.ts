@@ -1,5 +1,4 @@
 /** Statistics of a job: rates from a few pad probes, frames of a file that are left or lost, and running time. */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { ElementEvent } from "../../../elements/element.ts";
 import type { TappedBuffer } from "../../../native/addon.ts";
 import type { Pipeline } from "../../../native/pipeline.ts";
@@ -13,7 +12,7 @@ const MAIN = "runner main";
 const QUEUE = "runner queue ";
 
 export class Statistics {
-  readonly #delay = monitorEventLoopDelay({ resolution: 10 });
+  readonly #delay = new LoopDelay();
   #pipeline: Meters | null = null;
   /** The meter of every queue, with the frames that it has dropped. */
   readonly #queues = new Map<string, number>();
@@ -24,16 +23,13 @@ export class Statistics {
   #link: { readonly link: SourceLink; readonly atMs: number } | null = null;
   #inference = { perSecond: 0, ms: 0, atMs: Number.NEGATIVE_INFINITY };
 
-  constructor() {
-    this.#delay.enable();
-  }
-
   /** Meters a pipeline that is about to play: the origin of frames, the main chain and its queues. */
   onBuilt(pipeline: Meters, segments: readonly PlanSegment[], [origin]: readonly string[]): void {
     const [main] = segments;
     const first = main?.nodes.find(({ element }) => element !== "source")?.name;
     const last = main?.nodes.at(-1)?.name;
     if (main === undefined || origin === undefined || first === undefined || last === undefined) return;
+    this.#delay.start();
     pipeline.meter(IN, origin, origin);
     pipeline.meter(MAIN, first, last);
     this.#pipeline = pipeline;
@@ -85,8 +81,6 @@ export class Statistics {
     }
     const link = this.#link !== null && performance.now() - this.#link.atMs < STALE_MS ? this.#link.link : null;
     const isInferring = performance.now() - this.#inference.atMs < STALE_MS;
-    const loopDelayMs = this.#delay.percentile(99) / 1e6;
-    this.#delay.reset();
     return {
       fps_in: round(this.#rates.in),
       fps_processed: isInferring ? round(this.#inference.perSecond) : 0,
@@ -95,16 +89,50 @@ export class Statistics {
       latency_ms: latency ?? { p50: round(readings[MAIN]?.p50Ms ?? 0), p95: round(readings[MAIN]?.p95Ms ?? 0) },
       inference_ms: this.#inference.ms,
       rss_bytes: process.memoryUsage.rss(),
-      loop_delay_ms: Number.isFinite(loopDelayMs) ? round(loopDelayMs) : 0,
+      loop_delay_ms: round(this.#delay.takeLongestMs()),
       ...(link !== null && { link }),
     };
   }
 
   close(): void {
-    this.#delay.disable();
+    this.#delay.stop();
     this.#pipeline = null;
   }
 }
+
+/**
+ * How late the event loop is. Not `monitorEventLoopDelay` of Node, which wakes an idle process for every sample, and counts
+ * the interval between two samples as delay.
+ */
+class LoopDelay {
+  #timer: NodeJS.Timeout | undefined;
+  #longestMs = 0;
+
+  start(): void {
+    this.stop();
+    let dueMs = performance.now() + SAMPLE_MS;
+    const sample = () => {
+      const nowMs = performance.now();
+      this.#longestMs = Math.max(this.#longestMs, nowMs - dueMs);
+      dueMs = nowMs + SAMPLE_MS;
+    };
+    this.#timer = setInterval(sample, SAMPLE_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Since the last reading. */
+  takeLongestMs(): number {
+    const longestMs = this.#longestMs;
+    this.#longestMs = 0;
+    return longestMs;
+  }
+}
+
+/** Ten wake-ups a second: a hundred are a fiftieth of the processor time of a stream. */
+const SAMPLE_MS = 100;
 
 /** A rate over less time is noise. */
 const MIN_INTERVAL_S = 0.2;
