@@ -36,7 +36,11 @@ const OF_PROCESSES: readonly Row<ProcessStats>[] = [
   ["restarts_total", "Restarts after a crash", (stats) => stats.restarts],
   ["frames_lost_total", "Frames of a file never processed because of crashes", (stats) => stats.frames_lost],
   ["runner_rss_bytes", "Memory of its runner", (stats) => stats.rss_bytes],
-  ["runner_loop_delay_seconds", "Longest delay of its runner's event loop within a second", (stats) => stats.loop_delay_ms / 1000],
+  [
+    "runner_loop_delay_seconds",
+    "Longest delay of its runner's event loop within a second",
+    (stats) => stats.loop_delay_ms / 1000,
+  ],
   ["link_round_trip_seconds", "Round trip to an SRT source", ({ link }) => inSeconds(link?.round_trip_ms)],
   ["link_latency_seconds", "Receive buffer of an SRT source", ({ link }) => inSeconds(link?.latency_ms)],
   ["link_packets_received_total", "Packets of an SRT source", ({ link }) => link?.packets_received ?? null],
