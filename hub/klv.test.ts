@@ -127,6 +127,8 @@ for (const [kind, type] of [
         ...["-q", "rtspsrc", `location=${await rtsp(kind)}`, "protocols=tcp", "latency=0", "name=source"],
         ...["source.", "!", "application/x-rtp,media=application", "!", "rtpklvdepay", "!"],
         ...["filesink", `location=${rtspFile}`],
+        // Without it, rtspsrc fails if two pictures arrive before the first metadata: none of its pads is linked then.
+        ...["source.", "!", "application/x-rtp,media=video", "!", "fakesink"],
       ]),
     ];
     const listRtspUnits = async () => {
