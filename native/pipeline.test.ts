@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -16,6 +17,7 @@ import {
   newPipeline,
   pictures,
   play,
+  type Steps,
   sink,
   transform,
 } from "./pipeline.fixture.ts";
@@ -69,6 +71,32 @@ test("videoflip writes only frames that have to be turned", NO_HANG, async () =>
   assert.deepEqual(await flip("image-orientation=rotate-90"), { written: 3, size: "48x64" });
   assert.deepEqual(await flip("image-orientation=rotate-180"), { written: 3, size: "64x48" });
 });
+
+test(
+  "frames with a decoder's padding are written without it, after filters that work in place too",
+  NO_HANG,
+  async () => {
+    const frames = 5;
+    for (const filters of [
+      {},
+      { first: ["videobalance", { saturation: 0 }], second: ["gamma", { gamma: 2 }] },
+    ] as Steps[]) {
+      const file = join(folder, `${Object.keys(filters).length}.y4m`);
+      await play({
+        film: ["filesrc", { location: join(folder, "film.mp4") }],
+        ...{ demuxer: ["qtdemux", {}, "video/x-h264"], parser: ["h264parse"], decoder: ["avdec_h264"] },
+        ...{ flip: ["videoflip", { "video-direction": "auto" }], limit: ["identity", { "eos-after": frames }] },
+        ...filters,
+        ...{ writer: ["y4menc"], file: ["filesink", { location: file }] },
+      });
+      const bytes = await readFile(file);
+      const frame = "FRAME\n".length + (64 * 48 * 3) / 2;
+      const starts = Array.from({ length: frames }, (_, at) => bytes.indexOf("\n") + 1 + at * frame);
+      for (const at of starts) assert.equal(bytes.toString("latin1", at, at + 6), "FRAME\n");
+      assert.equal(bytes.length, (starts[0] ?? 0) + frames * frame);
+    }
+  },
+);
 
 const GOOD = chain({ ...pictures(3), out: ["fakesink"] });
 for (const [behaviour, segment, message] of [

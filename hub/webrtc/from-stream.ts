@@ -93,7 +93,7 @@ export class Sender {
       return;
     }
     this.#needsKey = false;
-    const timestamp = (this.#origin + Math.round((timeUs * CLOCK_HZ) / 1e6)) >>> 0;
+    const timestamp = (this.#origin + Math.round((timeUs * CLOCK_HZ) / 1e6)) | 0;
     this.#last = { timestamp, captureMs: unit.captureMs };
     payloads.forEach((payload, i) => {
       this.#queue.push({ payload, timestamp, isLast: i === payloads.length - 1 });

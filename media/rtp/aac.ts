@@ -44,7 +44,7 @@ export class AacDepayloader {
     for (const [i, size] of header.sizes.entries()) {
       if (size === 0 || size > data.length) return;
       this.#emit({
-        timestamp: (timestamp + i * this.#layout.frameTicks) >>> 0,
+        timestamp: (timestamp + i * this.#layout.frameTicks) | 0,
         frame: Buffer.from(data.subarray(0, size)),
       });
       data = data.subarray(size);

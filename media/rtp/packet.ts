@@ -5,7 +5,9 @@ export interface RtpHeader {
   readonly marker: boolean;
   readonly payloadType: number;
   readonly sequence: number;
+  /** 32 bits, with or without sign. Read with sign: V8 keeps those in the object, and allocates memory for larger ones. */
   readonly timestamp: number;
+  /** The same. */
   readonly ssrc: number;
 }
 
@@ -46,8 +48,8 @@ export function readRtp(bytes: Uint8Array): RtpPacket | null {
     marker: (kind & 0x80) !== 0,
     payloadType: kind & 0x7f,
     sequence: (at(2) << 8) | at(3),
-    timestamp: ((at(4) << 24) | (at(5) << 16) | (at(6) << 8) | at(7)) >>> 0,
-    ssrc: ((at(8) << 24) | (at(9) << 16) | (at(10) << 8) | at(11)) >>> 0,
+    timestamp: (at(4) << 24) | (at(5) << 16) | (at(6) << 8) | at(7),
+    ssrc: (at(8) << 24) | (at(9) << 16) | (at(10) << 8) | at(11),
     payload: bytes.subarray(begin, end),
   };
 }
@@ -57,8 +59,8 @@ export function writeRtpHeader(target: Buffer, at: number, header: RtpHeader): v
   target[at] = VERSION << 6;
   target[at + 1] = (header.marker ? 0x80 : 0) | header.payloadType;
   target.writeUInt16BE(header.sequence, at + 2);
-  target.writeUInt32BE(header.timestamp, at + 4);
-  target.writeUInt32BE(header.ssrc, at + 8);
+  target.writeUInt32BE(header.timestamp >>> 0, at + 4);
+  target.writeUInt32BE(header.ssrc >>> 0, at + 8);
 }
 
 /** Distance of two numbers that wrap; negative if `to` is before `from`. */

@@ -110,7 +110,7 @@ export function writeSenderReport({ ssrc, unixMs, timestamp, packets, bytes }: S
   const seconds = Math.floor(unixMs / 1000);
   report.writeUInt32BE((seconds + NTP_OFFSET_SECONDS) % FRACTION, 8);
   report.writeUInt32BE(Math.floor((unixMs / 1000 - seconds) * FRACTION), 12);
-  report.writeUInt32BE(timestamp, 16);
+  report.writeUInt32BE(timestamp >>> 0, 16);
   report.writeUInt32BE(packets % FRACTION, 20);
   report.writeUInt32BE(bytes % FRACTION, 24);
   return Buffer.concat([report, describe(ssrc)]);
@@ -119,7 +119,7 @@ export function writeSenderReport({ ssrc, unixMs, timestamp, packets, bytes }: S
 export function writeReceiverReport(received: Received): Buffer {
   const report = Buffer.alloc(32);
   begin(report, 1, RECEIVER, received.ssrc);
-  report.writeUInt32BE(received.senderSsrc, 8);
+  report.writeUInt32BE(received.senderSsrc >>> 0, 8);
   report[12] = Math.min(255, received.fractionLost);
   report.writeUIntBE(Math.min(received.lost, 0x7fffff), 13, 3);
   report.writeUInt32BE(received.highest % FRACTION, 16);
@@ -140,7 +140,7 @@ export function writeNack(ssrc: number, senderSsrc: number, sequences: readonly 
   }
   const packet = Buffer.alloc(12 + items.length * 4);
   begin(packet, GENERIC_NACK, TRANSPORT_FEEDBACK, ssrc);
-  packet.writeUInt32BE(senderSsrc, 8);
+  packet.writeUInt32BE(senderSsrc >>> 0, 8);
   items.forEach(({ first, others }, i) => {
     packet.writeUInt16BE(first, 12 + i * 4);
     packet.writeUInt16BE(others, 14 + i * 4);
@@ -152,7 +152,7 @@ export function writeNack(ssrc: number, senderSsrc: number, sequences: readonly 
 export function writePictureLoss(ssrc: number, senderSsrc: number): Buffer {
   const packet = Buffer.alloc(12);
   begin(packet, PICTURE_LOSS, PAYLOAD_FEEDBACK, ssrc);
-  packet.writeUInt32BE(senderSsrc, 8);
+  packet.writeUInt32BE(senderSsrc >>> 0, 8);
   return packet;
 }
 

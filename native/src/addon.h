@@ -22,3 +22,6 @@ void register_region_crop();
 // Control thread, before the element leaves NULL. Takes no reference. An rtspsrc then sends no UDP to hosts that are not
 // allowed (connections.cc).
 void guard_datagrams(GstElement* element);
+
+// Control thread, before the element leaves NULL. Takes no reference. Works around defects of GStreamer (mend.cc).
+void mend_element(GstElement* element);

@@ -1,7 +1,5 @@
 // Building segments into a pipeline, and branches that are attached and removed while it plays. Control thread unless noted.
 // In branches the order of the steps keeps the main chain flowing: other orders stall it or lose frames.
-#include <gst/base/gstbasetransform.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -21,12 +19,6 @@ void never_preroll(GstBin* bin) {
   };
   while (gst_iterator_foreach(sinks, set, nullptr) == GST_ITERATOR_RESYNC) gst_iterator_resync(sinks);
   gst_iterator_free(sinks);
-}
-
-// videoflip copies frames that it need not turn until its direction has changed once.
-void pass_upright_frames(GstElement* element) {
-  if (g_strcmp0(GST_OBJECT_NAME(gst_element_get_factory(element)), "videoflip") == 0)
-    gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(element), TRUE);
 }
 
 // gst_bin_add() would print a warning on stderr.
@@ -67,7 +59,7 @@ GstElement* PipelineCore::add_node(const NodeSpec& node, GstBin* bin, std::strin
   }
   Ref<GstElement> element(GST_ELEMENT(gst_object_ref_sink(made)));
   guard_datagrams(made);
-  pass_upright_frames(made);
+  mend_element(made);
   *error = prepare_element(made, node.properties);
   if (!error->empty()) {
     *error = node.name + " (" + node.factory + ") " + *error;
