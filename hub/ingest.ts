@@ -191,8 +191,8 @@ class ParameterSets {
     sps: new Map(),
     pps: new Map(),
   };
-  /** Id of the SPS of the last keyframe; before that, of the first SPS. */
-  #activeId: number | null = null;
+  /** The SPS of the last keyframe; before that, the first one. */
+  #active: KnownSet | null = null;
   /** The SPS that readers know. */
   #published: KnownSet | null = null;
   /** In the order of their kinds. */
@@ -225,16 +225,18 @@ class ParameterSets {
     const known = this.#known[set.kind];
     if (!known.has(set.id) && known.size === MAX_SETS)
       throw new MediaError(`more than ${MAX_SETS} ${set.kind.toUpperCase()}`);
+    const { id, refersTo, picture } = set;
     // A copy: the packet must not live as long as the stream.
-    known.set(set.id, { ...set, bytes: new Uint8Array(nal) });
-    if (set.kind === "sps") this.#activeId ??= set.id;
+    const added: KnownSet = { kind: set.kind, id, refersTo, picture, bytes: new Uint8Array(nal) };
+    known.set(id, added);
+    if (set.kind === "sps" && (this.#active === null || this.#active.id === id)) this.#active = added;
     this.#all = this.codec.setKinds.flatMap((each) => [...this.#known[each].values()].map(({ bytes }) => bytes));
   }
 
   /** Activates the SPS that a keyframe's first slice refers to. An unreadable slice changes nothing. */
   activate(slice: Uint8Array): void {
     const spsId = this.#known.pps.get(this.codec.readPpsId(slice) ?? -1)?.refersTo ?? null;
-    if (spsId !== null && this.#known.sps.has(spsId)) this.#activeId = spsId;
+    if (spsId !== null) this.#active = this.#known.sps.get(spsId) ?? this.#active;
   }
 
   /** Returns the track that readers get to know. Requires `isComplete`. */
@@ -255,9 +257,5 @@ class ParameterSets {
   /** A keyframe with all parameter sets in front. */
   prepend(nals: readonly Uint8Array[]): Uint8Array[] {
     return [...this.#all, ...nals.filter((nal) => !isParameterSet(this.codec, nal))];
-  }
-
-  get #active(): KnownSet | null {
-    return this.#activeId === null ? null : (this.#known.sps.get(this.#activeId) ?? null);
   }
 }

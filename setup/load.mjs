@@ -42,8 +42,10 @@ export async function load(name, source, libraries = [], { isLasting = false } =
   if (isLasting) {
     setBudget(BUDGET.lasting);
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-    // Otherwise the code of a protocol that nobody has used for some collections is compiled and optimised anew.
+    // Otherwise the code of a protocol that nobody has used for some collections is compiled and optimised anew: its
+    // bytecode, and the shapes of objects that none has at the moment, are forgotten.
     setFlagsFromString("--no-flush-bytecode");
+    setFlagsFromString("--retain-maps-for-n-gc=1000000");
   } else {
     postponeOptimising();
     setTimeout(() => setBudget(BUDGET.usual), START_MS).unref();

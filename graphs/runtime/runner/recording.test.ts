@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../../../test/graph.fixture.ts";
 import { HostedRunner } from "./hosted-runner.fixture.ts";
-
 import { SENT } from "./sent.fixture.ts";
 
 const FRAMES = 75;
@@ -26,7 +25,8 @@ test("overlapping recordings lose no frame between them", async () => {
     ...{ graph: "sent", graphText: SENT, sourceUri: `test:ball?width=64&height=48&fps=25&seconds=${FRAMES / 25}` },
     attach: [{ id: "recording", slot: "recording", params: { path: first } }],
   });
-  await runner.until("flowing");
+  // The first frame has been passed on to all branches, that of the recording included.
+  await runner.watch.until("two messages", () => runner.messages.length >= 2);
   await runner.ask({ type: "attach", attachment: "recording-next", slot: "recording", params: { path: second } });
   await runner.ask({ type: "detach", attachment: "recording" });
   assert.deepEqual(await runner.exited, [0, null], runner.stderr);
