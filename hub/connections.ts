@@ -6,6 +6,7 @@ import { createServer, type Server, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { originOf, plainAddress } from "../schemas/client-origin.ts";
 import type { HubSettings } from "../schemas/hub.ts";
+import { every } from "./every.ts";
 import type { Log } from "./log.ts";
 import type { Relays } from "./relays.ts";
 import type { AccessClient } from "./server-channel.ts";
@@ -183,14 +184,14 @@ export async function openTcpPort(
   server.on("error", (error) => log("error", `${protocol} port failed`, { error: error.message }));
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error(`the ${protocol} server has no port`);
-  const timer = setInterval(() => {
+  const endTicks = every(TICK_MS, () => {
     const nowMs = performance.now();
     for (const session of open.values()) session.tick?.(nowMs);
-  }, TICK_MS);
+  });
   return {
     port: address.port,
     async close() {
-      clearInterval(timer);
+      endTicks();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const [socket, session] of open) {
         session.close("the media server is shutting down");

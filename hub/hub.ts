@@ -5,6 +5,7 @@
 import type { Channel } from "../ipc/channel.ts";
 import type { HubMessage, HubPorts, HubRequest, HubSettings } from "../schemas/hub.ts";
 import { Connections } from "./connections.ts";
+import { every } from "./every.ts";
 import { Hls } from "./hls/hls.ts";
 import { openHttp } from "./http.ts";
 import type { Log } from "./log.ts";
@@ -88,11 +89,11 @@ export async function openHub(
   const rtmpsAt = { host: settings.rtmp.host, port: tls?.rtmpPort ?? 0 };
   const rtsps = tls && (await open(`${at(rtspsAt)} for RTSPS`, openRtsp({ ...shared, ...rtspsAt, tls })));
   const rtmps = tls && (await open(`${at(rtmpsAt)} for RTMPS`, openRtmp({ ...shared, ...rtmpsAt, tls })));
-  const stats = setInterval(() => {
+  const endStats = every(STATS_MS, () => {
     const { count, rejected: refused } = connections;
     const rssBytes = process.memoryUsage.rss();
     send({ type: "stats", rssBytes, connections: count, refused, streams: streams.list() });
-  }, STATS_MS);
+  });
   void recordings.repair().then(() => send({ type: "repaired" }));
   return {
     ports: {
@@ -108,7 +109,7 @@ export async function openHub(
       else if (request.type === "end_recording") recordings.end(request.recording);
     },
     close() {
-      clearInterval(stats);
+      endStats();
       return close();
     },
   };

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HubSettings } from "../schemas/hub.ts";
 import { describeBug, StreamRejected } from "./errors.ts";
+import { every } from "./every.ts";
 import { type LiveStream, notLive } from "./live-stream.ts";
 import type { Log } from "./log.ts";
 import { PULL_LIMITS, Pull, type PullLimits } from "./rtsp/pull.ts";
@@ -20,7 +21,7 @@ interface RelaysDeps {
   readonly pull?: Partial<PullLimits>;
 }
 
-const CHECK_MS = 500;
+const CHECK_MS = 250;
 /** Delay before another attempt: doubled with each. */
 const FIRST_PAUSE_MS = 150;
 const MAX_PAUSE_MS = 2_000;
@@ -28,15 +29,14 @@ const MAX_PAUSE_MS = 2_000;
 export class Relays {
   readonly #deps: RelaysDeps;
   readonly #relays = new Map<string, Relay>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #endTicks: () => void;
   #isClosed = false;
 
   constructor(deps: RelaysDeps) {
     this.#deps = deps;
-    this.#timer = setInterval(() => {
+    this.#endTicks = every(CHECK_MS, () => {
       for (const relay of this.#relays.values()) relay.tick();
-    }, CHECK_MS);
-    this.#timer.unref();
+    });
   }
 
   /** Resolves when the stream can be read here. Rejects with `StreamRejected`. */
@@ -58,7 +58,7 @@ export class Relays {
 
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#timer);
+    this.#endTicks();
     for (const relay of this.#relays.values()) relay.close("the media server is shutting down");
   }
 }

@@ -2,6 +2,7 @@
 import type { Tracks } from "../media/access-unit.ts";
 import type { StreamInfo } from "../schemas/hub.ts";
 import { describeRejection, StreamRejected } from "./errors.ts";
+import { every } from "./every.ts";
 import {
   LiveStream,
   type LiveStreamOptions,
@@ -34,7 +35,7 @@ export class Streams {
   readonly #live = new Map<string, LiveStream>();
   /** By name. Counted, since every unit of a stream needs it. */
   readonly #owners = new Map<string, { streams: number }>();
-  readonly #watchdog: NodeJS.Timeout;
+  readonly #endWatch: () => void;
   readonly #checkMs: number;
   #checkedAtMs: number;
 
@@ -45,8 +46,7 @@ export class Streams {
     this.#now = now;
     this.#checkMs = Math.min(Math.max(limits.frozenMs / 4, 10), CHECK_MS);
     this.#checkedAtMs = now();
-    this.#watchdog = setInterval(() => this.#closeFrozen(), this.#checkMs);
-    this.#watchdog.unref();
+    this.#endWatch = every(this.#checkMs, () => this.#closeFrozen());
   }
 
   /**
@@ -147,7 +147,7 @@ export class Streams {
   }
 
   close(reason: string): void {
-    clearInterval(this.#watchdog);
+    this.#endWatch();
     for (const stream of [...this.#live.values()]) stream.close(reason);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { HubSettings } from "../../schemas/hub.ts";
 import { type HttpAnswer, StreamRejected, textAnswer } from "../errors.ts";
+import { every } from "../every.ts";
 import type { Log } from "../log.ts";
 import { type Streams, shareOf } from "../streams.ts";
 import { MEDIA_PLAYLIST, MULTIVARIANT_PLAYLIST, writeMedia, writeMultivariant } from "./playlist.ts";
@@ -25,13 +26,12 @@ const PLAYLISTS: readonly string[] = [MULTIVARIANT_PLAYLIST, MEDIA_PLAYLIST];
 export class Hls {
   readonly #deps: HlsDeps;
   readonly #streams = new Map<string, HlsStream>();
-  readonly #sweeper: NodeJS.Timeout;
+  readonly #endSweeps: () => void;
 
   constructor(deps: HlsDeps) {
     this.#deps = deps;
     const { hlsIdleMs } = deps.settings.limits;
-    this.#sweeper = setInterval(() => this.#stopIdle(), Math.min(Math.max(hlsIdleMs / 4, 10), 1000));
-    this.#sweeper.unref();
+    this.#endSweeps = every(Math.min(Math.max(hlsIdleMs / 4, 10), 1000), () => this.#stopIdle());
   }
 
   /** Rejects with `StreamRejected` if the stream is not live or cannot be read. */
@@ -40,7 +40,7 @@ export class Hls {
   }
 
   close(): void {
-    clearInterval(this.#sweeper);
+    this.#endSweeps();
     for (const path of [...this.#streams.keys()]) this.#stop(path);
   }
 

@@ -11,6 +11,7 @@ import { plainAddress } from "../../schemas/client-origin.ts";
 import type { HubSettings } from "../../schemas/hub.ts";
 import type { SessionDeps, TcpPort } from "../connections.ts";
 import { describeBug, guardBy, INTERNAL_ERROR, type RejectionKind, StreamRejected } from "../errors.ts";
+import { every } from "../every.ts";
 import { Ingest } from "../ingest.ts";
 import { type Link, notLive, type Publication } from "../live-stream.ts";
 import type { Log } from "../log.ts";
@@ -79,15 +80,15 @@ export async function openSrt(options: SrtOptions): Promise<TcpPort> {
     sockets.close();
     throw error;
   }
-  const timer = setInterval(() => {
+  const endTicks = every(TICK_MS, () => {
     const nowMs = performance.now();
     for (const session of [...sessions.values()]) session.tick(nowMs);
-  }, TICK_MS);
+  });
   log("debug", "srt port open", { port: listener.port, isEncrypted: passphrase !== null });
   return {
     port: listener.port,
     async close() {
-      clearInterval(timer);
+      endTicks();
       listener.close();
       for (const session of [...sessions.values()]) session.close("the media server is shutting down");
       sockets.close();
