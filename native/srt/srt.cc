@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -36,6 +37,8 @@ constexpr int kMaxMessageBytes = 1500;
 constexpr size_t kReceiveBytes = 256 * 1024;
 constexpr int kEvents = 64;
 constexpr int kPollMs = 250;
+// From the end of a handshake until the connection can be accepted, at most.
+constexpr std::chrono::seconds kAccept{10};
 // The budget of waits for answers: this much per second, and at once. The smallest latency is 120 ms.
 constexpr double kWaitMs = 60;
 constexpr size_t kMaxCallers = 256;
@@ -78,16 +81,22 @@ class Core {
 
   int epoll() const { return epoll_; }
 
-  void watch(SRTSOCKET socket) {
+  void watch_listener(SRTSOCKET socket) {
     const int events = SRT_EPOLL_IN | SRT_EPOLL_OUT | SRT_EPOLL_ERR | static_cast<int>(SRT_EPOLL_ET);
     srt_epoll_add_usock(epoll_, socket, &events);
+  }
+  void watch_connection(SRTSOCKET socket) {
+    watch_listener(socket);
+    std::lock_guard<std::mutex> lock(mutex_);
+    connections_.insert(socket);
+    needed_.notify_all();
   }
 
   // The thread of this object.
   void run() {
     SRT_EPOLL_EVENT events[kEvents];
     while (!is_closing_) {
-      const int count = srt_epoll_uwait(epoll_, events, kEvents, kPollMs);
+      const int count = srt_epoll_uwait(epoll_, events, kEvents, wait_until_needed() ? kPollMs : 0);
       if (count > 0) {
         std::lock_guard<std::mutex> lock(mutex_);
         // As many as there are sockets at most.
@@ -106,6 +115,7 @@ class Core {
     std::lock_guard<std::mutex> lock(mutex_);
     is_closing_ = true;
     decided_.notify_all();
+    needed_.notify_all();
   }
 
   // A thread of libsrt, for each handshake. Returns 0, or -1 with the reason set.
@@ -119,6 +129,8 @@ class Core {
     if (callers_.size() >= kMaxCallers) return reject(socket, SRT_REJX_OVERLOAD);
     callers_.push_back(std::move(caller));
     verdicts_[socket] = kUndecided;
+    accept_until_ = Clock::now() + kAccept;
+    needed_.notify_all();
     signal();
     const auto begin = Clock::now();
     budget_ms_ = std::min(kWaitMs, budget_ms_ + kWaitMs * Milliseconds(begin - budget_at_).count() / 1000);
@@ -160,6 +172,7 @@ class Core {
   void forget(SRTSOCKET socket) {
     std::lock_guard<std::mutex> lock(mutex_);
     ready_.erase(socket);
+    connections_.erase(socket);
   }
 
  private:
@@ -170,6 +183,13 @@ class Core {
     return -1;
   }
 
+  // While libsrt waits for events, it wakes a hundred times a second. Without connections there are none, up to a handshake.
+  bool wait_until_needed() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const auto is_needed = [&] { return is_closing_ || !connections_.empty() || Clock::now() < accept_until_; };
+    return needed_.wait_for(lock, std::chrono::milliseconds(kPollMs), is_needed);
+  }
+
   void signal() {
     if (!is_signalled_.exchange(true)) wake_.NonBlockingCall();
   }
@@ -178,6 +198,9 @@ class Core {
   const int epoll_;
   std::mutex mutex_;
   std::condition_variable decided_;
+  std::condition_variable needed_;
+  std::set<SRTSOCKET> connections_;
+  Clock::time_point accept_until_{};
   std::atomic<bool> is_closing_{false};
   std::atomic<bool> is_signalled_{false};
   std::unordered_map<SRTSOCKET, int> ready_;
@@ -314,7 +337,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
       fail(env, error);
     }
     open_sockets().add(socket, this);
-    core_->watch(socket);
+    core_->watch_listener(socket);
     auto result = Napi::Object::New(env);
     result.Set("socket", socket);
     result.Set("port", ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
@@ -333,10 +356,11 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
       set_flag(env, socket, SRTO_STREAMID, stream_id.data(), static_cast<int>(stream_id.size()), "stream id");
     const int timeout_ms = number_of(options, "timeoutMs");
     if (timeout_ms > 0) set_flag(env, socket, SRTO_CONNTIMEO, &timeout_ms, sizeof timeout_ms, "time limit");
-    core_->watch(socket);
+    core_->watch_connection(socket);
     if (srt_connect(socket, reinterpret_cast<sockaddr*>(&address), length) == SRT_ERROR) {
       const std::string error = last_error();
       srt_close(socket);
+      core_->forget(socket);
       fail(env, error);
     }
     open_sockets().add(socket, this);
@@ -381,7 +405,7 @@ class Sockets : public Napi::ObjectWrap<Sockets> {
     const SRTSOCKET socket = srt_accept(socket_of(info), nullptr, nullptr);
     if (socket == SRT_INVALID_SOCK) return info.Env().Null();
     open_sockets().add(socket, this);
-    core_->watch(socket);
+    core_->watch_connection(socket);
     return Napi::Number::New(info.Env(), socket);
   }
 
