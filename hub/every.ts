@@ -1,6 +1,6 @@
 /**
- * Work at intervals, with one timer for each interval: with one of its own for each port and each check, an idle hub woke three
- * times as often, which costs more than what it does then.
+ * Work at intervals, with one timer for each interval: with one of its own for each port and each check, an idle hub woke twice
+ * as often, which costs more than what it does then.
  */
 
 interface Interval {
